@@ -1,0 +1,53 @@
+"""The language: kinds, expressions, reading, printing, checking, and what every operator means."""
+
+from pyterrier_alg.algebra.checking import Checked, check
+from pyterrier_alg.algebra.errors import (
+    AlgebraError,
+    BindingError,
+    DataError,
+    Diagnostic,
+    EvaluationError,
+    MissingExtraError,
+    ProgramError,
+    Span,
+    UnsupportedError,
+)
+from pyterrier_alg.algebra.expressions import Apply, Count, Expression, Name, Number, Retrieve, Text
+from pyterrier_alg.algebra.formula import Formula
+from pyterrier_alg.algebra.kinds import Binding, Distance, Kind, Space, Type
+from pyterrier_alg.algebra.limits import LIMITS, Limits
+from pyterrier_alg.algebra.operators import OPERATORS, Operator
+from pyterrier_alg.algebra.reading import as_formula, parse
+
+__all__ = [
+    "LIMITS",
+    "OPERATORS",
+    "AlgebraError",
+    "Apply",
+    "Binding",
+    "BindingError",
+    "Checked",
+    "Count",
+    "DataError",
+    "Diagnostic",
+    "Distance",
+    "EvaluationError",
+    "Expression",
+    "Formula",
+    "Kind",
+    "Limits",
+    "MissingExtraError",
+    "Name",
+    "Number",
+    "Operator",
+    "ProgramError",
+    "Retrieve",
+    "Space",
+    "Span",
+    "Text",
+    "Type",
+    "UnsupportedError",
+    "as_formula",
+    "check",
+    "parse",
+]
