@@ -20,8 +20,8 @@ def demand(
 ) -> Value:
     """Compute a value after those that it needs, each distinct expression once.
 
-    Unlike `fold`, this lets a name need the step behind it, and an operator need less than its parts: a selection finds its
-    records without the scores of all the others.
+    Unlike `fold`, this lets a name need the step behind it, and an operator need less than its parts: a selection finds
+    its records without the scores of all the others.
 
     Args:
         root: what to compute.
@@ -33,8 +33,8 @@ def demand(
         The value of the root.
 
     Example:
-        >>> steps, memo = {"a": Name("b") + Name("b")}, {Name("b"): 3}
-        >>> demand(Name("a"), lambda n: n.parts or [steps["a"]], lambda n: sum(memo[p] for p in n.parts or [steps["a"]]), memo)
+        >>> memo = {Name("a"): 3}
+        >>> demand(Name("a") + Name("a"), lambda node: node.parts, lambda node: sum(memo[p] for p in node.parts), memo)
         6
     """
     stack = [root]

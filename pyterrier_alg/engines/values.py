@@ -1,4 +1,4 @@
-"""What a formula computes with besides relations and masks: numbers, texts, vectors and matrices, alike for every engine."""
+"""What a formula computes with besides relations and masks, alike for every engine."""
 
 from __future__ import annotations
 
@@ -106,11 +106,10 @@ def plain_apply(
         case Text(value=text):
             return text
         case Apply():
-            with np.errstate(all="ignore"):
-                value = _apply(node, arguments, scope, formula, mask)
-            if isinstance(value, VectorOperand) and not np.isfinite(value.values).all():
+            result = _apply(node, arguments, scope, formula, mask)
+            if isinstance(result, VectorOperand) and not np.isfinite(result.values).all():
                 raise fault("non_finite", f"{shown(node)} leaves the range of float32", node, formula)
-            return value
+            return result
     return None
 
 
@@ -120,12 +119,11 @@ def encoded(node: Expression, matrix: MatrixOperand, text: str, formula: Formula
     Raises:
         EvaluationError: `missing_encoder`, or what the encoder says of the text: `zero_vector`.
     """
-    if matrix.encoder is None:
-        raise fault(
-            "missing_encoder", f"the space {matrix.space.name} has no query encoder here, {shown(node)} needs one", node,
-            formula, "bind the matrix with an encoder, or use a vector",
-        )  # fmt: skip
-    values = np.asarray(_blamed(lambda: cast(MatrixOperand, matrix).encoder.encode(text), node, formula), dtype=np.float32)  # type: ignore[union-attr]
+    encoder = matrix.encoder
+    if encoder is None:
+        message = f"the space {matrix.space.name} has no query encoder here, {shown(node)} needs one"
+        raise fault("missing_encoder", message, node, formula, "bind the matrix with an encoder, or use a vector")
+    values = np.asarray(_blamed(lambda: encoder.encode(text), node, formula), dtype=np.float32)
     if values.shape != (matrix.space.dimensions,):
         message = f"the encoder of {matrix.space} gave an array of shape {values.shape}"
         raise fault("space", message, node, formula)

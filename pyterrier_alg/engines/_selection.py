@@ -1,0 +1,286 @@
+"""The first k of a relation: candidates by a fast scan with a proven error bound, then their defined scores.
+
+A record whose upper bound lies below the (k + 1)-th largest lower bound is below k + 1 others and can be neither among
+the first k nor the first one left. All others are candidates. Their scores come from exact kernels, so what is returned
+does not depend on the scan, the mask, the order of the rows or the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from pyterrier_alg.algebra.expressions import Apply, Expression, Name
+from pyterrier_alg.collection.operands import MaskOperand, MatrixOperand, Positions, RelationOperand, Rows, Scores
+from pyterrier_alg.engines._bounds import LARGEST, Bounds, Direction, Unbounded, bounded
+from pyterrier_alg.engines._evaluation import Evaluation
+from pyterrier_alg.engines._relations import find, intersection
+from pyterrier_alg.engines.demand import demand
+from pyterrier_alg.relation import GapCheck, rank_order
+
+#: Fewer records than this are scored exactly at once.
+_FEW = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The first k of a relation, and the first one left.
+
+    Attributes:
+        k: how many were asked for.
+        positions: in rank order, k + 1 of them where there are as many.
+        scores: theirs.
+        candidates: how many records were scored exactly to find them.
+    """
+
+    k: int
+    positions: Positions
+    scores: Scores
+    candidates: int
+
+    @classmethod
+    def among(cls, k: int, positions: Positions, scores: Scores) -> Selection:
+        """Select from records in ascending order that hold the first k + 1."""
+        order = rank_order(scores)[: k + 1]
+        return cls(k, positions[order], scores[order], len(positions))
+
+    @property
+    def relation(self) -> RelationOperand:
+        """What was selected."""
+        order = np.argsort(self.positions[: self.k])
+        return RelationOperand(self.positions[: self.k][order], self.scores[: self.k][order])
+
+    def gap_check(self, docnos: npt.NDArray[np.object_]) -> GapCheck:
+        """Certified: see the module."""
+        return GapCheck.of(docnos[self.positions], self.scores, self.k, certified=True)
+
+
+class Selector:
+    """Finds the first k records of relation expressions."""
+
+    def __init__(self, fold_directions: bool) -> None:
+        """Choose how to scan.
+
+        Args:
+            fold_directions: scan a linear combination of directions over one matrix once, not each direction by itself.
+        """
+        self.fold_directions = fold_directions
+        self._norms: WeakKeyDictionary[MatrixOperand, float] = WeakKeyDictionary()
+
+    def __call__(self, evaluation: Evaluation, k: int, expression: Expression) -> Selection:
+        """The first k of a relation expression; its frontier is known."""
+        try:
+            # An overflow anywhere is an error of the program, also at records that no mask lets through.
+            self._reach(evaluation, expression)
+            positions = cast(Positions, _domain(evaluation, expression))
+            if len(positions) > max(_FEW, k + 1):
+                positions = positions[self._candidates(evaluation, k, expression, positions)]
+        except Unbounded:
+            whole = evaluation.relation(expression)
+            return Selection.among(k, whole.positions, whole.scores)
+        return Selection.among(k, positions, exactly(evaluation, expression, positions).values)
+
+    def row_norm(self, matrix: MatrixOperand) -> float:
+        """The largest norm of a matrix's rows, from above; measured once."""
+        norm = self._norms.get(matrix)
+        if norm is None:
+            squares = np.einsum("ij,ij->i", matrix.rows, matrix.rows, dtype=np.float64)
+            # The plain sum of d squares is off by less than (d + 2) 2^-53 of itself.
+            norm = math.sqrt(float(squares.max(initial=0.0))) * (1.0 + (matrix.rows.shape[1] + 8) * 2.0**-52)
+            self._norms[matrix] = norm
+        return norm
+
+    def _candidates(self, evaluation: Evaluation, k: int, expression: Expression, positions: Positions) -> Positions:
+        """Indices of those that may be among the first k + 1."""
+        bounds = _Scores(evaluation, positions, self).of(expression)
+        errors = 0.0 if bounds.errors is None else bounds.errors
+        lower, upper = bounds.values - errors, bounds.values + errors
+        # The rounding of the two ends themselves.
+        least = np.partition(lower, len(lower) - k - 1)[len(lower) - k - 1]
+        slack = 0.0 if bounds.errors is None else 2.0**-50 * (abs(least) + np.abs(upper))
+        return np.flatnonzero(upper + slack >= least)
+
+    def _reach(self, evaluation: Evaluation, expression: Expression) -> float:
+        """How large any score of an expression can be, over its whole domain."""
+        known = evaluation.known
+        memo: dict[Expression, float] = {}
+
+        def visit(node: Expression) -> float:
+            if node in known:
+                value = known[node]
+                values = value.scores if isinstance(value, RelationOperand) else np.array([cast(float, value)])
+                size = float(np.abs(values).max(initial=0.0))
+            elif evaluation.is_scan(node):
+                matrix, vector = evaluation.scan(node)
+                size = _scan_reach(node, matrix, self.row_norm(matrix), vector.values)
+            else:
+                size = _reach_of(node, [memo[part] for part in evaluation.inside(node) or ()])
+            if not size < LARGEST:
+                raise Unbounded
+            return size
+
+        return demand(expression, lambda node: evaluation.inside(node) or (), visit, memo)
+
+
+def exactly(evaluation: Evaluation, expression: Expression, positions: Positions) -> Bounds:
+    """The defined scores of a relation expression, whose frontier is known, at these records."""
+    return _Scores(evaluation, positions, None).of(expression)
+
+
+class _Scores:
+    """The scores of one relation expression at some records, node by node: exact, or within an error."""
+
+    def __init__(self, evaluation: Evaluation, positions: Positions, selector: Selector | None) -> None:
+        self.evaluation, self.positions, self.selector = evaluation, positions, selector
+        self.memo: dict[Expression, Bounds | Direction | float] = {}
+
+    def of(self, expression: Expression) -> Bounds:
+        """The scores of a relation expression."""
+        found = demand(expression, lambda node: self.evaluation.inside(node) or (), self._visit, self.memo)
+        return self._settled(found)
+
+    def _visit(self, node: Expression) -> Bounds | Direction | float:
+        if node in self.evaluation.known:
+            value = self.evaluation.known[node]
+            return self._leaf(value) if isinstance(value, RelationOperand) else cast(float, value)
+        if isinstance(node, Name):
+            return self.memo[self.evaluation.steps[node.name]]
+        if self.evaluation.is_scan(node):
+            return self._scan(node)
+        operator = cast(Apply, node).operator
+        arguments = [self.memo[part] for part in self.evaluation.inside(node) or ()]
+        if all(isinstance(argument, float) for argument in arguments):
+            return cast(float, self.evaluation.value(node))
+        if operator == ">>":
+            return self._restricted(node, arguments[0])
+        folded = self._folded(operator, arguments)
+        if folded is not None:
+            return folded
+        numbers_or_bounds = [a if isinstance(a, float) else self._settled(a) for a in arguments]
+        if operator == "fill":
+            return cast(Bounds, numbers_or_bounds[1]).filled(cast(float, numbers_or_bounds[0]))
+        result = bounded(operator, numbers_or_bounds)
+        if result.errors is None:
+            self._finite(node, result)
+        return result
+
+    def _finite(self, node: Expression, bounds: Bounds) -> None:
+        defined = slice(None) if bounds.defined is None else bounds.defined
+        self.evaluation.finite(node, self.positions[defined], bounds.values[defined])
+
+    def _leaf(self, relation: RelationOperand) -> Bounds:
+        if not len(relation.positions):
+            return self._nothing()
+        places, there = find(self.positions, relation.positions)
+        return Bounds(relation.scores[places], None, there)
+
+    def _nothing(self) -> Bounds:
+        size = len(self.positions)
+        return Bounds(np.zeros(size), None, np.zeros(size, dtype=bool))
+
+    def _scan(self, node: Expression) -> Bounds | Direction:
+        matrix, vector = self.evaluation.scan(node)
+        if not len(matrix.positions):
+            return self._nothing()
+        if self.selector is not None and _is_inner_product(node, matrix):
+            direction = Direction.of(matrix, vector.values)
+            return direction if self.selector.fold_directions else self._settled(direction)
+        places, there = find(self.positions, matrix.positions)
+        return Bounds(self.evaluation.scanned(node, places), None, there)
+
+    def _restricted(self, node: Expression, scores: Bounds | Direction | float) -> Bounds | Direction:
+        mask = cast(MaskOperand, self.evaluation.known[node.parts[0]])
+        _, there = find(self.positions, mask.positions)
+        if there is None and isinstance(scores, Direction):
+            return scores
+        return self._settled(scores).within(there)
+
+    def _folded(self, operator: str, arguments: Sequence[Bounds | Direction | float]) -> Direction | None:
+        """The one direction that an operator makes of directions over one matrix and numbers, if it does."""
+        match operator, arguments:
+            case "neg", [Direction() as direction]:
+                return direction.scaled(-1.0)
+            case "*", [float() as c, Direction() as direction] | [Direction() as direction, float() as c]:
+                return direction.scaled(c)
+            case "/", [Direction() as direction, float() as c]:
+                return direction.scaled(1.0 / c)
+            case "+" | "-", [Direction() as left, Direction() as right] if left.matrix is right.matrix:
+                return left.plus(right, 1.0 if operator == "+" else -1.0)
+        return None
+
+    def _settled(self, scores: Bounds | Direction | float) -> Bounds:
+        """A direction's scan, in float32; anything else as it is."""
+        if not isinstance(scores, Direction):
+            return cast(Bounds, scores)
+        matrix = scores.matrix
+        vector = scores.vector.astype(np.float32)
+        error = scores.error(vector, cast(Selector, self.selector).row_norm(matrix))
+        places, there = find(self.positions, matrix.positions)
+        if isinstance(places, slice) or 4 * len(places) > len(matrix.positions):
+            values = (matrix.rows @ vector).astype(np.float64)[places]
+        else:
+            values = (matrix.rows[places] @ vector).astype(np.float64)
+        return Bounds(values, error, there)
+
+
+def _domain(evaluation: Evaluation, expression: Expression) -> Positions | None:
+    """The records that a relation expression scores, ascending; None for a number, which meets all."""
+    known = evaluation.known
+    memo: dict[Expression, Positions | None] = {}
+
+    def visit(node: Expression) -> Positions | None:
+        if node in known:
+            value = known[node]
+            return value.positions if isinstance(value, RelationOperand) else None
+        if evaluation.is_scan(node):
+            return evaluation.scan(node)[0].positions
+        if isinstance(node, Apply) and node.operator == "fill":
+            return np.arange(len(evaluation.scope.docnos), dtype=np.int64)
+        below = [memo[part] for part in evaluation.inside(node) or ()]
+        if isinstance(node, Apply) and node.operator == ">>":
+            below.append(cast(MaskOperand, known[node.arguments[0]]).positions)
+        found = [positions for positions in below if positions is not None]
+        return None if not found else found[0] if len(found) == 1 else intersection(found[0], found[1])
+
+    return demand(expression, lambda node: evaluation.inside(node) or (), visit, memo)
+
+
+def _reach_of(node: Expression, below: Sequence[float]) -> float:
+    """How large a pointwise node's scores can be, given that of its parts."""
+    match node.operator if isinstance(node, Apply) else "":
+        case "+" | "-":
+            return below[0] + below[1]
+        case "*":
+            return below[0] * below[1]
+        case "/":
+            # The divisor is a number, known exactly, so its size is its value.
+            return below[0] / below[1] if below[1] else math.inf
+        case "clip":
+            return max(below[0], below[1])
+        case "fill":
+            return max(below)
+        case "exp":
+            return math.exp(below[0]) if below[0] < 300 else math.inf
+        case "log1p":
+            return -math.log1p(-below[0]) if below[0] < 0.99 else math.inf
+        case "sigmoid":
+            return 1.0 if below[0] < 300 else math.inf
+        case "decay" | "recip_decay":
+            return 1.0
+    # A name of a step, a mask, a negation, an absolute value.
+    return below[0]
+
+
+def _scan_reach(node: Expression, matrix: MatrixOperand, row_norm: float, vector: Rows) -> float:
+    length = float(np.linalg.norm(vector.astype(np.float64))) * (1.0 + 1e-9)
+    return row_norm + length if matrix.is_l2 else max(1.0 + 1e-6, row_norm * length)
+
+
+def _is_inner_product(node: Expression, matrix: MatrixOperand) -> bool:
+    return isinstance(node, Apply) and node.operator == "@"
