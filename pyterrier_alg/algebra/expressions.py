@@ -329,11 +329,24 @@ def lift(value: Any) -> Expression:
 
 
 def count(value: Any) -> Expression:
-    """A Python integer as literal digits; anything else is lifted, for the checker to refuse it with its place."""
+    """A Python integer as literal digits; anything else is lifted, for the checker to refuse it with its place.
+
+    Args:
+        value: what was given where the notation wants a k, an n or a depth.
+
+    Returns:
+        The expression.
+
+    Raises:
+        ProgramError: as `lift`, and `bad_parameter` for a float like 10.0, whose print would pass for digits.
+    """
     if _is_number(value, numbers.Integral) and value >= 0:
         # Through Decimal: Python refuses to print integers of more than 4,300 digits, the notation does not.
         return Count(format(Decimal(int(value)), "f"))
-    return lift(value)
+    lifted = lift(value)
+    if isinstance(lifted, Number) and repr(lifted).isdigit():
+        raise ProgramError([Diagnostic("bad_parameter", f"a count is a whole number, not {lifted.value!r}")], "")
+    return lifted
 
 
 def refusal(message: str, hint: str = "") -> ProgramError:

@@ -214,6 +214,11 @@ def _plain(part: Any) -> Expression:
     return node
 
 
+def _counted(part: Any) -> Expression:
+    """An operand where the notation wants a literal count: digits stay digits."""
+    return part if isinstance(part, Count) else _plain(part)
+
+
 def _float(text: str, span: Span) -> float:
     value = (
         float(text) if len(text) < 5000 else float(text[:400] + "e" + str(len(text))) if text.isdigit() else float(text)
@@ -278,11 +283,14 @@ class _Builder(Transformer[Token, Any]):
         span = _cover(name, close)
         operator = OPERATORS.get(name.name)
         if operator is None or not operator.is_function:
-            placed = tuple(argument if i == 1 else _plain(argument) for i, argument in enumerate(given))
+            placed = tuple(_counted(part) if i == 1 else _plain(part) for i, part in enumerate(given))
             return Retrieve(name.name, placed, tuple((key, _plain(value)) for key, value in options), span=span)
         places = next((s for s in (signature.spread(len(given)) for signature in operator.signatures) if s), ())
         wants = [place.accepts for place in places] or [""] * len(given)
-        placed = tuple(a if want.startswith("count") else _plain(a) for a, want in zip(given, wants, strict=True))
+        placed = tuple(
+            _counted(part) if want.startswith("count") else _plain(part)
+            for part, want in zip(given, wants, strict=True)
+        )
         return make_call(name.name, placed, options, span)
 
     def parenthesised(self, opening: Token, inner: Any, close: Token) -> Expression:
@@ -342,7 +350,7 @@ def make_call(
     for key, value in options:
         option = known.get(key)
         fits = option is not None and option.accepts.startswith("count")
-        plain = value if fits else _plain(value)
+        plain = _counted(value) if fits else _plain(value)
         if option is None or plain != option.default:
             kept.append((key, plain))
     order = list(known)
