@@ -274,6 +274,27 @@ def test_row_sums_are_fsum(values, wide):
     assert [exact.total(row) for row in values] == [fsum_or_inf(row) for row in values.tolist()]
 
 
+@pytest.mark.parametrize("order", range(8))
+def test_sums_halfway_but_for_a_term_lost_in_the_remainders(order):
+    # 2^60 + half an ulp + 2^-110, with a pair of terms between that cancel but swallow the last in most orders.
+    terms = np.array([2.0**60, 2.0**36, 2.0**7, 2.0**-45, -(2.0**-45), 2.0**-110, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    values = np.random.default_rng(order).permuted(np.tile(terms, (50, 1)), axis=1)
+    above, below = 2.0**60 + 2.0**36 + 2.0**8, 2.0**60 + 2.0**36
+    assert exact.row_sums(values).tolist() == [above] * 50
+    assert exact.row_sums(values - 2 * values * (values == 2.0**-110)).tolist() == [below] * 50
+    columns = values.T.astype(np.float32)
+    # 2^60 + 2^36 is halfway between two float32, so a float64 sum that is one unit off shows here.
+    assert exact.mean(columns).tolist() == [2.0**56 + 2.0**33] * 50
+    assert exact.inner_products(columns.T, np.ones(16, np.float32)).tolist() == [above] * 50
+
+
+@pytest.mark.parametrize("count", [17, 100, 1000, 1025])
+def test_sums_of_terms_of_one_size_and_sign_are_exact(count):
+    values = 1.0 - np.random.default_rng(count).random((60, count)) * 2.0**-10
+    assert_same_bits(exact.row_sums(values), [math.fsum(row) for row in values.tolist()])
+    assert_same_bits(exact.row_sums(-values), [-math.fsum(row) for row in values.tolist()])
+
+
 @pytest.mark.parametrize("width", [3, 8, 100, 1000])
 @pytest.mark.parametrize("magnitude", [1e-320, 1e-290, 1.0, 1e290, 1e300])
 def test_row_sums_of_many_terms(width, magnitude):
@@ -352,6 +373,14 @@ def test_the_mean_over_many_blocks(n):
     rows[:, 2] *= 2.0 ** random.integers(-120, 100, n).astype(np.float32)
     rows[-1, 3] = SMALLEST
     expected = [np.float32(math.fsum(column) / n) for column in rows.T.tolist()]
+    assert_same_bits(exact.mean(rows), np.array(expected, np.float32))
+
+
+def test_the_mean_of_rows_that_cancel():
+    random = np.random.default_rng(3)
+    rows = (random.standard_normal((400, 60)) * 2.0 ** random.integers(-60, 90, (400, 60))).astype(np.float32)
+    rows = random.permuted(np.concatenate([rows, -rows, rows[:7] * np.float32(2.0**-50)]), axis=0)
+    expected = [np.float32(math.fsum(column) / len(rows)) for column in rows.T.tolist()]
     assert_same_bits(exact.mean(rows), np.array(expected, np.float32))
 
 

@@ -28,11 +28,12 @@ a float that TwoSum gives exactly, is at most u 2^(54+b) q = 2^(2b+2) t <= 2^50 
 |L| <= 2^52 t, so e + L is exact. Hence without remainders fl(s + (e + L)) *is* the exact inner product rounded once,
 halfway cases included.
 
-**The rounding test.** With remainders the exact sum is S = high + low + (something within `slack` of `rest`), where
-high and low are floats. (s, e) = TwoSum(high, low) and (f, g) = TwoSum(e, rest) are exact, so S lies within
-w = slack + |g| of s + f; w is then widened by more than the roundings of f - w and f + w. Rounding is monotone: where
+**The rounding test.** With remainders the exact sum S is high + low + (something within `slack` of `rest`), where high
+and low are floats. (s, e) = TwoSum(high, low) is exact; f = fl(e + rest); w is `slack`, widened by more than the
+roundings of e + rest, f - w and f + w. So S lies between s + fl(f - w) and s + fl(f + w). Rounding is monotone: where
 fl(s + fl(f - w)) equals fl(s + fl(f + w)), that float is S rounded. Else nothing is claimed (S may be halfway between
-floats) and the sum goes to `math.fsum`. Where w = 0, S is s + f, and both sides are S rounded.
+floats) and the sum goes to `math.fsum`. `slack` is 0 only without remainders; then w = 0 and S = s + e, and both are S
+rounded.
 
 `slack` for remainders summed in plain float64 is the textbook bound (Higham, Accuracy and Stability of Numerical
 Algorithms, 2nd ed., section 3.1): in any order |fl(x·y) - x·y| <= γ_n |x|·|y|, γ_n = n u / (1 - n u), here four times
@@ -112,13 +113,12 @@ def two_sum(a: Doubles, b: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def round_sums(high: Doubles, low: Doubles, rest: Doubles, slack: Doubles) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-    """The rounding test: sums rounded, and where that is proved. `slack` must be above 0 where `rest` was rounded."""
+    """The rounding test: sums rounded, and where that is proved. `slack` may be 0 only where `rest` is."""
     total, error = two_sum(high, low)
-    middle, lost = two_sum(error, rest)
-    width = slack + np.abs(lost)
-    width = np.where(width == 0.0, 0.0, width + 2.0**-51 * (np.abs(middle) + width) + 2.0**-1020)
-    result: Doubles = total + (middle - width) + 0.0
-    return result, result == total + (middle + width) + 0.0
+    error += rest
+    width = np.where(slack == 0.0, 0.0, slack + 2.0**-50 * (np.abs(error) + slack) + 2.0**-1020)
+    result: Doubles = total + (error - width) + 0.0
+    return result, result == total + (error + width) + 0.0
 
 
 def fsum(values: Iterable[float]) -> float:
