@@ -24,7 +24,6 @@ from pyterrier_alg.collection.operands import (
 from pyterrier_alg.engines._pointwise import pointwise
 from pyterrier_alg.relation import rank_order
 
-
 _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {">=": ge, ">": gt, "<=": le, "<": lt}
 
 

@@ -77,7 +77,7 @@ class Selector:
         """The first k of a relation expression; its frontier is known."""
         try:
             # An overflow anywhere is an error of the program, also at records that no mask lets through.
-            self._reach(evaluation, expression)
+            self.reach(evaluation, expression)
             positions = cast(Positions, _domain(evaluation, expression))
             if len(positions) > max(_FEW, k + 1):
                 positions = positions[self._candidates(evaluation, k, expression, positions)]
@@ -85,6 +85,14 @@ class Selector:
             whole = evaluation.relation(expression)
             return Selection.among(k, whole.positions, whole.scores)
         return Selection.among(k, positions, exactly(evaluation, expression, positions).values)
+
+    def roughly(self, evaluation: Evaluation, expression: Expression, positions: Positions) -> Bounds:
+        """The scores of a relation expression, whose frontier is known, at these records: by a scan, with its error.
+
+        Raises:
+            Unbounded: where no useful bound can be given.
+        """
+        return _Scores(evaluation, positions, self).of(expression)
 
     def row_norm(self, matrix: MatrixOperand) -> float:
         """The largest norm of a matrix's rows, from above; measured once."""
@@ -98,7 +106,7 @@ class Selector:
 
     def _candidates(self, evaluation: Evaluation, k: int, expression: Expression, positions: Positions) -> Positions:
         """Indices of those that may be among the first k + 1."""
-        bounds = _Scores(evaluation, positions, self).of(expression)
+        bounds = self.roughly(evaluation, expression, positions)
         errors = 0.0 if bounds.errors is None else bounds.errors
         lower, upper = bounds.values - errors, bounds.values + errors
         # The rounding of the two ends themselves.
@@ -106,7 +114,7 @@ class Selector:
         slack = 0.0 if bounds.errors is None else 2.0**-50 * (abs(least) + np.abs(upper))
         return np.flatnonzero(upper + slack >= least)
 
-    def _reach(self, evaluation: Evaluation, expression: Expression) -> float:
+    def reach(self, evaluation: Evaluation, expression: Expression) -> float:
         """How large any score of an expression can be, over its whole domain."""
         known = evaluation.known
         memo: dict[Expression, float] = {}
