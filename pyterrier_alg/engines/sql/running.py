@@ -1,0 +1,208 @@
+"""One run of a plan: values are bound, the data's own faults found, rows fetched and, where asked for, scored as defined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from pyterrier_alg.algebra.checking import Checked
+from pyterrier_alg.algebra.expressions import Apply, Expression, Name, Retrieve, walk
+from pyterrier_alg.algebra.formula import Formula
+from pyterrier_alg.collection.operands import Positions, Rows, Scope, Scores
+from pyterrier_alg.engines.demand import fault, shown
+from pyterrier_alg.engines.sql.bounds import Norms, Range, Ranges, ranges
+from pyterrier_alg.engines.sql.dialects import Dialect
+from pyterrier_alg.engines.sql.plan import LIMIT, Plan, Recipe, Statement
+from pyterrier_alg.engines.sql.tables import Database, Tables, day_number
+from pyterrier_alg.engines.values import number_value, text_value, vector_value
+from pyterrier_alg.engines.vectorised import defined_scores, mask_positions
+from pyterrier_alg.relation import GapCheck, ScoredRelation, rank_order
+
+#: How many records beyond k are fetched to be scored as defined, at first.
+_MARGIN = 64
+
+
+def parameter_values(plan: Plan, formula: Formula, scope: Scope) -> dict[str, object]:
+    """The value of each parameter of a plan, k left out.
+
+    Raises:
+        EvaluationError: `unknown_record`, `empty_centroid`, `zero_vector`, …
+    """
+    values: dict[str, object] = {}
+    for name, recipe in plan.recipes.items():
+        values |= _bound(plan.dialect, name, recipe, formula, scope)
+    return values
+
+
+def _bound(dialect: Dialect, name: str, recipe: Recipe, formula: Formula, scope: Scope) -> Mapping[str, object]:
+    expression = recipe.expression
+    if expression is None:
+        return {name: recipe.value}
+    if recipe.role == "number":
+        return {name: number_value(expression, scope, formula)}
+    if recipe.space is not None:
+        return dialect.vector_parameters(name, vector_value(expression, scope, formula), recipe.space)
+    text = text_value(expression, scope, formula)
+    return {name: day_number(text) if recipe.role == "day" else text}
+
+
+@dataclass
+class Run:
+    """One formula over one scope in one database.
+
+    Attributes:
+        formula: sound, without steps that its result does not use.
+        scope: its operands.
+        checked: what the checker found.
+        plan: what it compiles to.
+        database: where its operands' tables are.
+        tables: of this database.
+        norms: of matrices.
+        values: of parameters.
+        ranges: of scores, and their errors.
+    """
+
+    formula: Formula
+    scope: Scope
+    checked: Checked
+    plan: Plan
+    database: Database
+    tables: Tables
+    norms: Norms
+    values: dict[str, object] = field(init=False)
+    ranges: Ranges = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Evaluate what is bound, and search."""
+        for node in walk(*self.formula.expressions):
+            if isinstance(node, Apply) and node.operator == "ids":
+                # For its complaint about unknown records.
+                mask_positions(self.formula, node, self.scope)
+        self.values = parameter_values(self.plan, self.formula, self.scope)
+        searched = {node: self._search(name, node) for name, node in self.plan.retrievals.items()}
+        vectors = {node: self._vector(name) for node, name in self.plan.scans.items()}
+        self.ranges = ranges(self.formula, self.scope, self.checked, self.plan.dialect, self.norms, vectors, searched)
+
+    def _vector(self, name: str) -> Rows:
+        return vector_value(cast(Expression, self.plan.recipes[name].expression), self.scope, self.formula)
+
+    def _search(self, name: str, node: Retrieve) -> Scores:
+        every = np.arange(len(self.scope.docnos))
+        scores = defined_scores(self.formula, node, self.scope, every)
+        found = np.flatnonzero(~np.isnan(scores))
+        self.tables.temporary(name, self.scope.docnos[found], (("score", "real", scores[found]),))
+        return scores[found]
+
+    def look(self) -> None:
+        """Find what only the data shows.
+
+        Raises:
+            EvaluationError: `nonpositive_maximum`, `non_finite`, naming the step.
+        """
+        for node in self.plan.maxima:
+            if self.ranges.of[node.arguments[0]].low > 0:
+                continue
+            [(largest,)] = self._fetch(self.plan.maximum(node, self.values))
+            if largest is not None and largest <= 0:
+                message = f"the largest score in {shown(node)} is {largest!r}, maxnorm needs a positive one"
+                raise fault("nonpositive_maximum", message, node, self.formula)
+        for node in self.ranges.suspects:
+            for docno, score in self._fetch(self.plan.not_finite(node, self.values)):
+                self._refuse(node, docno, score)
+
+    def _refuse(self, node: Expression, docno: str, score: float | None) -> None:
+        # A database's NULL is what its arithmetic has no value for.
+        message = f"{shown(node)} is {math.nan if score is None else score} for {docno!r}"
+        raise fault("non_finite", message, node, self.formula)
+
+    def _fetch(self, statement: Statement) -> list[tuple[Any, ...]]:
+        made = []
+        try:
+            for name, text in statement.preparations:
+                self.database.rows(text, statement.parameters)
+                made.append(name)
+            return self.database.rows(statement.sql, statement.parameters)
+        finally:
+            for name in reversed(made):
+                self.database.drop(name)
+
+    def rows(self, k: int | None, *, ties: bool = True) -> list[tuple[str, float]]:
+        """The first k rows of the result; all for None.
+
+        Raises:
+            EvaluationError: `non_finite`, naming the record.
+        """
+        statement = self.plan.statement(self.values | {LIMIT: k}, ties=ties, limit=k is not None)
+        rows = self._fetch(statement)
+        for docno, score in rows:
+            if score is None or not math.isfinite(score):
+                self._refuse(self.formula.result, docno, score)
+        return rows
+
+    @property
+    def result(self) -> tuple[Expression, Range]:
+        """What the last selection selects from, or the result itself, and what is known of it."""
+        steps, node = dict(self.formula.steps), self.formula.result
+        while isinstance(node, Name) and node.name in steps:
+            node = steps[node.name]
+        if self.plan.k is not None:
+            node = cast(Apply, node).arguments[1]
+        return node, self.ranges.of[node]
+
+    def relation(self, exact: bool) -> ScoredRelation:
+        """The result in rank order.
+
+        Args:
+            exact: whether to score candidates as defined, where that can be certified.
+        """
+        self.look()
+        node, known = self.result
+        if exact and known.settled and math.isfinite(known.error):
+            return self._certified(node, known)
+        k = self.plan.k
+        rows = self.rows(None if k is None else k + 1)
+        return self._ranked([d for d, _ in rows], np.array([s for _, s in rows], dtype=np.float64), known.error, False)
+
+    def _certified(self, node: Expression, known: Range) -> ScoredRelation:
+        docnos, scores = self._candidates(known.error)
+        if known.error:
+            positions = self._positions(docnos)
+            scores = defined_scores(self.formula, node, self.scope, positions)
+            # Candidates in code-point order, so that equal scores keep it.
+            places = np.argsort(positions)
+            places = places[rank_order(scores[places])]
+            docnos, scores = [docnos[i] for i in places], scores[places]
+        return self._ranked(docnos, scores, 0.0, True)
+
+    def _candidates(self, error: float) -> tuple[list[str], Scores]:
+        """All records whose defined score can be among the first k + 1, in the database's order."""
+        k, margin = self.plan.k, _MARGIN if error else 1
+        while True:
+            rows = self.rows(None if k is None else k + margin)
+            scores = np.array([score for _, score in rows], dtype=np.float64)
+            if k is None or len(rows) < k + margin or not error:
+                break
+            # Each score is off by at most the error: below this one, k + 1 records are certainly better.
+            if scores[-1] < scores[k] - 2.0 * error:
+                break
+            margin *= 4
+        return [docno for docno, _ in rows], scores
+
+    def _positions(self, docnos: list[str]) -> Positions:
+        names = np.empty(len(docnos), dtype=object)
+        names[:] = docnos
+        return np.searchsorted(self.scope.docnos, names).astype(np.int64)
+
+    def _ranked(self, docnos: list[str], scores: Scores, error: float, certified: bool) -> ScoredRelation:
+        names = np.empty(len(docnos), dtype=object)
+        names[:] = docnos
+        scores = scores + 0.0
+        k, check = self.plan.k, None
+        if k is not None:
+            check = GapCheck.of(names, scores, k, certified=certified)
+            names, scores = names[:k], scores[:k]
+        return ScoredRelation.ordered(names, scores, gap_check=check, error_bound=error, certified=certified)
