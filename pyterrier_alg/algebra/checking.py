@@ -243,7 +243,9 @@ class _Checker:
             message = (
                 f"{place.name} of {function} is written as {_LITERAL_NAMES[place.accepts]}, not {_short(argument)}"
             )
-            self.fault("bad_parameter", message, argument.span)
+            as_digits = place.accepts.startswith("count") and isinstance(argument, Number) and repr(argument).isdigit()
+            hint = f"bare: {argument!r}, without a point, an exponent or parentheses" if as_digits else ""
+            self.fault("bad_parameter", message, argument.span, hint)
             return
         found = self.types.get(argument) or Type(Kind.NUMBER)
         self.kind_fault(argument, found, place.kinds, function)
@@ -324,7 +326,7 @@ class _Checker:
             option = known.get(key)
             if option is None or key in seen:
                 message = f"{node.operator} is given {key!r} twice" if key in seen else f"{node.operator} has no {key}="
-                close = suggest(key, known)
+                close = () if key in seen else suggest(key, known)
                 hint = f"did you mean {close[0]}=?" if close else f"write {operator.usage}"
                 self.fault("bad_argument", message, value.span or node.span, hint, candidates=close)
                 sound = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,10 @@ class Diagnostic:
         return "\n".join(lines)
 
 
+#: What a terminal would obey, or could not write, instead of showing it.
+_HIDDEN = ("Cc", "Cs")
+
+
 def _marked(source: str, span: Span, context: int = 60) -> list[str]:
     """The line around a span, cut to a readable width, and a line of carets below the span."""
     start = source.rfind("\n", 0, span.start) + 1
@@ -58,7 +63,9 @@ def _marked(source: str, span: Span, context: int = 60) -> list[str]:
     stop = len(source) if stop < 0 else stop
     number = source.count("\n", 0, span.start) + 1
     left, right = max(start, span.start - context), min(stop, max(span.stop, span.start + 1) + context)
-    shown = source[left:right].replace("\t", " ").replace("\r", " ")
+    shown = "".join(
+        " " if c.isspace() else c if unicodedata.category(c) not in _HIDDEN else "�" for c in source[left:right]
+    )
     before = ("…" if left > start else "") + shown[: span.start - left]
     marked = shown[span.start - left : min(span.stop, right) - left]
     after = shown[min(span.stop, right) - left :] + ("…" if right < stop else "")
@@ -67,8 +74,11 @@ def _marked(source: str, span: Span, context: int = 60) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """Columns that a terminal uses: combining marks take none, wide characters two."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    """Columns that a terminal uses: marks and joiners take none, wide characters two."""
+    return sum(
+        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
 
 
 class AlgebraError(Exception):
@@ -98,6 +108,9 @@ class ProgramError(AlgebraError):
         source: the program's text.
     """
 
+    #: How many faults the text form shows; `diagnostics` has all.
+    SHOWN: ClassVar[int] = 20
+
     def __init__(self, diagnostics: Iterable[Diagnostic], source: str) -> None:
         """Order the faults by place."""
         ordered = sorted(diagnostics, key=lambda d: (d.span.start, d.span.stop) if d.span else (-1, -1))
@@ -107,8 +120,10 @@ class ProgramError(AlgebraError):
         self.args = (self.diagnostics, source)
 
     def __str__(self) -> str:
-        """Every fault with its line and a caret."""
-        return "\n".join(d.render(self.source) for d in self.diagnostics)
+        """The first faults, each with its line and a caret, and how many more there are."""
+        shown = [d.render(self.source) for d in self.diagnostics[: self.SHOWN]]
+        more = len(self.diagnostics) - len(shown)
+        return "\n".join(shown + ([f"… and {more:,} more"] if more > 0 else []))
 
 
 class EvaluationError(ProgramError):

@@ -30,6 +30,8 @@ class Expression:
 
     # NumPy leaves the operator to us, so that `np.float64(2) * S` is an expression and an array is an error.
     __array_ufunc__: ClassVar[None] = None
+    # The same for pandas, whose frames and series are arrays too.
+    __pandas_priority__: ClassVar[int] = 10_000
 
     span: Span | None = field(default=None, kw_only=True)
     digest: bytes = field(init=False)
@@ -213,7 +215,8 @@ class Name(Expression):
     name: str
 
     def __post_init__(self) -> None:
-        """Seal the content."""
+        """Refuse what cannot be written, and seal the content."""
+        check_name(self.name)
         self._seal(self.name.encode("utf-8", "surrogatepass"))
 
     def __call__(self, text: object, depth: object = None) -> Retrieve:
@@ -274,7 +277,8 @@ class Retrieve(Expression):
     options: tuple[tuple[str, Expression], ...] = ()
 
     def __post_init__(self) -> None:
-        """Seal the content."""
+        """Refuse what cannot be written, and seal the content."""
+        check_name(self.retriever)
         named = [piece for key, value in self.options for piece in (key.encode(), value.digest)]
         self._seal(
             self.retriever.encode("utf-8", "surrogatepass"),
@@ -347,6 +351,20 @@ def count(value: Any) -> Expression:
     if isinstance(lifted, Number) and repr(lifted).isdigit():
         raise ProgramError([Diagnostic("bad_parameter", f"a count is a whole number, not {lifted.value!r}")], "")
     return lifted
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that no text can hold, and that could therefore be read back as something else.
+
+    Args:
+        name: of an operand, a step or a retriever.
+
+    Raises:
+        ProgramError: `syntax`, where it is empty or has a backtick or a line break.
+    """
+    if not name or any(character in "`\r\n" for character in name):
+        message = f"{name[:40]!r} cannot be a name: one character or more, no backtick, no line break"
+        raise ProgramError([Diagnostic("syntax", message)], "")
 
 
 def refusal(message: str, hint: str = "") -> ProgramError:

@@ -8,7 +8,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
-from pyterrier_alg.algebra.expressions import Expression
+from pyterrier_alg.algebra.expressions import Expression, check_name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,6 +28,11 @@ class Formula:
     steps: tuple[tuple[str, Expression], ...]
     result: Expression
     source: str = field(default="")
+
+    def __post_init__(self) -> None:
+        """Refuse steps whose names cannot be written."""
+        for name, _ in self.steps:
+            check_name(name)
 
     @cached_property
     def ascii(self) -> str:

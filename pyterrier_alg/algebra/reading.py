@@ -21,6 +21,7 @@ from pyterrier_alg.algebra.operators import OPERATORS, infix
 
 _SPELLINGS = {"|>": ">>"}
 _TURNED = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
+_WORDS = {"and": "∧ or &", "or": "∨ or |", "not": "¬ or ~"}
 #: Characters that look like the notation's and are not, with what was probably meant.
 _LOOKALIKES = {
     **dict.fromkeys("–—‐‑‒―﹣－˗", "-"),
@@ -134,7 +135,7 @@ def _span(token: Token) -> Span:
 class _Lines:
     """Between lexer and parser: refuses unreadable tokens, keeps only the line breaks that end a step."""
 
-    always_accept = ("BAD_NUMBER", "BAD_TEXT", "UNREADABLE", "_LINE_BREAK")
+    always_accept = ("BAD_NUMBER", "BAD_TEXT", "BAD_NAME", "UNREADABLE", "_LINE_BREAK")
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -164,9 +165,12 @@ class _Lines:
             raise _FaultError("bad_number", f"{text[:40]!r} is not a number", span, hint)
         if token.type == "BAD_TEXT":
             raise _FaultError("bad_text", "the text does not end on its line", span, f"close it with {text[0]}")
+        if token.type == "BAD_NAME":
+            hint = f"such a name stands in backticks: `{text[:40]}`"
+            raise _FaultError("syntax", f"{text[:40]!r} is no plain name", span, hint)
         if token.type != "UNREADABLE":
             return
-        meant = _LOOKALIKES.get(text) or (" (a plain space)" if text.isspace() else "")
+        meant = _LOOKALIKES.get(text) or ("a plain space" if text.isspace() else "")
         folded = unicodedata.normalize("NFKC", text)
         if not meant and folded != text and folded.isascii() and not folded.isalnum():
             meant = folded
@@ -220,9 +224,7 @@ def _counted(part: Any) -> Expression:
 
 
 def _float(text: str, span: Span) -> float:
-    value = (
-        float(text) if len(text) < 5000 else float(text[:400] + "e" + str(len(text))) if text.isdigit() else float(text)
-    )
+    value = float(text)
     if math.isinf(value):
         raise _FaultError("bad_number", "the number is larger than float64 can hold", span)
     return value
@@ -351,7 +353,8 @@ def make_call(
         option = known.get(key)
         fits = option is not None and option.accepts.startswith("count")
         plain = _counted(value) if fits else _plain(value)
-        if option is None or plain != option.default:
+        # What is given twice stays for the checker to refuse, a default among it too.
+        if option is None or plain != option.default or sum(key == name for name, _ in options) > 1:
             kept.append((key, plain))
     order = list(known)
     kept.sort(key=lambda pair: order.index(pair[0]) if pair[0] in known else len(order))
@@ -390,7 +393,7 @@ def _syntax(unexpected: UnexpectedInput, text: str) -> Diagnostic:
     after_operand = "PLUS" in wanted or "CLOSE" in wanted
     if token.type == "$END":
         span = Span(len(text.rstrip()), len(text.rstrip()) + 1)
-        if not text.strip():
+        if not re.sub(r"#[^\r\n]*", "", text).strip():
             return Diagnostic(
                 "syntax", "the program is empty", span, "a program ends in an expression: top(10, E @ q1)"
             )
@@ -399,14 +402,19 @@ def _syntax(unexpected: UnexpectedInput, text: str) -> Diagnostic:
         message = "a parenthesis is not closed" if "CLOSE" in wanted else "an operand is missing at the end"
         return Diagnostic("syntax", message, span)
     span = _span(token)
+    if wanted and wanted <= {"EQUALS", "NAME", "QUOTED_NAME"}:
+        return Diagnostic("syntax", "what is given by name comes after the other arguments", span)
     if token.type in ("NAME", "QUOTED_NAME", "OPEN", "NUMBER", "TEXT") and after_operand:
         hint = "only a number literal may stand directly before a name, a call or '(', and not after '/': write *"
+        words = [str(token), *re.findall(r"(\w+)\s*\Z", text[: span.start])]
+        hint = next((f"write {_WORDS[word]}" for word in words if word in _WORDS), hint)
         return Diagnostic("syntax", f"an operator is missing before {str(token)[:40]!r}", span, hint)
     if token.type == "_LINE_BREAK":
-        hint = "name every line but the last: pool = …"
-        return Diagnostic(
-            "syntax", "only the last line is an expression without a name", Span(span.start, span.start), hint
-        )
+        message, hint = "an operand is missing before the line break", "an expression of several lines: in parentheses"
+        if after_operand:
+            message = "only the last line is an expression without a name"
+            hint = "name every line but the last: pool = …; an expression of several lines stands in parentheses"
+        return Diagnostic("syntax", message, Span(span.start, span.start), hint)
     if token.type == "COMMA" or (token.type == "EQUALS" and "COMMA" not in wanted):
         return Diagnostic("syntax", f"{str(token)!r} does not fit here", span)
     if token.type == "CLOSE" and not after_operand:
