@@ -1,1 +1,57 @@
+"""Algebraic retrieval for PyTerrier: a retrieval strategy is a program that is read, run, inspected, compared and revised.
 
+    from pyterrier_alg import Program, vaswani
+    Program("top(10, w ⊙ (m ▷ ((E @ q1) − 0.5 (E @ q2))))", vaswani())
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyterrier_alg._version import __version__
+
+if TYPE_CHECKING:
+    from pyterrier_alg.algebra import AlgebraError, Formula, ProgramError, Space, parse
+    from pyterrier_alg.collection import Collection, vaswani
+    from pyterrier_alg.relation import GapCheck, ScoredRelation
+    from pyterrier_alg.transformers import Program
+
+#: Where each public name lives: found when first asked for, so that importing the package costs next to nothing.
+_HOMES = {
+    "AlgebraError": "algebra",
+    "Collection": "collection",
+    "Formula": "algebra",
+    "GapCheck": "relation",
+    "Program": "transformers",
+    "ProgramError": "algebra",
+    "ScoredRelation": "relation",
+    "Space": "algebra",
+    "parse": "algebra",
+    "vaswani": "collection",
+}
+
+__all__ = [
+    "AlgebraError",
+    "Collection",
+    "Formula",
+    "GapCheck",
+    "Program",
+    "ProgramError",
+    "ScoredRelation",
+    "Space",
+    "__version__",
+    "parse",
+    "vaswani",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pyterrier_alg' has no attribute {name!r}")
+    return getattr(import_module(f"pyterrier_alg.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

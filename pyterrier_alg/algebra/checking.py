@@ -42,7 +42,7 @@ _NUMBERS: dict[str, Callable[..., float]] = {
 }
 _LITERAL_NAMES = {
     "count": "digits, 1 or more",
-    "count0": "digits, 0 or more",
+    "count0": "digits, 0 or more (at most 15)",
     "string": "a text literal",
     "literal": "a text or number literal",
 }
@@ -231,7 +231,9 @@ class _Checker:
         """Whether an argument may stand there; one with a fault of its own may."""
         if place.accepts in LITERALS:
             if place.accepts.startswith("count"):
-                return isinstance(argument, Count) and (place.accepts == "count0" or argument.digits != "0")
+                # A count that may be 0 is computed with, so it must be one that a float64 holds exactly.
+                exact = isinstance(argument, Count) and len(argument.digits) <= 15
+                return exact if place.accepts == "count0" else isinstance(argument, Count) and argument.digits != "0"
             return isinstance(argument, Text) or (place.accepts == "literal" and isinstance(argument, Number))
         if isinstance(argument, Count):
             return Kind.NUMBER in place.kinds

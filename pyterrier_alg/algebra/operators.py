@@ -248,8 +248,8 @@ _TABLE = (
     ),
     _operator(
         "mmr", "k:count S:relation E:matrix -> relation",
-        "maximal marginal relevance: k times the record of greatest relevance·S − (1 − relevance)·max(0, likeness to the "
-        "chosen)",
+        "maximal marginal relevance: k times the record of greatest "
+        "relevance·S − (1 − relevance)·max(0, likeness to those chosen)",
         "mmr(10, S, E)", options=(Option("relevance", "number", Number(0.7)),), rules=("share relevance",),
     ),
     _operator(

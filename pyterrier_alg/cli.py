@@ -1,0 +1,220 @@
+"""The command line: `pyterrier-alg parity | orient | run`.
+
+Exit status: 0 done, 1 refused or failed (a program or its data, a check that does not hold), 2 a command line that makes no
+sense. Faults are shown with the place in the program marked, never as a traceback.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from pyterrier_alg._version import __version__
+from pyterrier_alg.algebra.errors import AlgebraError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pyterrier_alg.collection import Collection
+
+app = typer.Typer(
+    name="pyterrier-alg",
+    help="Algebraic retrieval for PyTerrier: programs that are read, run, inspected and compared.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class Shape(StrEnum):
+    """How results are printed."""
+
+    table = "table"
+    json = "json"
+    run = "run"
+
+
+def main() -> None:
+    """Run the command line; what the package refuses ends in its message and exit status 1."""
+    try:
+        app()
+    except AlgebraError as error:
+        _errors().print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        raise SystemExit(1) from None
+    except BrokenPipeError:
+        # The reader of our output has seen enough, as `head` does.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+
+
+def _errors() -> Console:
+    return Console(stderr=True)
+
+
+def _output() -> Console:
+    # A table is read as a whole: where the output is no terminal it is not folded at 80 columns.
+    return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pyterrier-alg {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def parity(
+    q1: Annotated[str, typer.Option(help="Topic whose vector is q1, and whose BM25 run is the pool.")] = "",
+    q2: Annotated[str, typer.Option(help="Topic whose vector is q2.")] = "",
+    all_topics: Annotated[bool, typer.Option("--all-topics", help="All 93 topics, each against the next.")] = False,
+    dimensions: Annotated[int, typer.Option(min=1, help="Of the signed-hash vectors.")] = 256,
+    implementation: Annotated[
+        list[str] | None, typer.Option(help="Take only these; may be given several times.")
+    ] = None,
+    fault: Annotated[
+        str | None, typer.Option("--break", metavar="NAME", help="Inject a fault: coefficient, mask, weight, score, order.")
+    ] = None,
+    faulty: Annotated[str, typer.Option("--break-in", metavar="NAME", help="The implementation that gets it.")] = "sql",
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON.")] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as Markdown.")] = None,
+) -> None:
+    """Run the paper's three programs by every implementation, over all of Vaswani, and compare.
+
+    Exit status 0 only where every check holds: the same documents, scores within 1e-6, no order disagreement.
+    """
+    from pyterrier_alg.parity import all_pairs, demonstration, run_parity, to_dict, to_markdown, to_rich, topic_pair
+
+    if all_topics and (q1 or q2):
+        raise typer.BadParameter("--all-topics takes every topic; leave --q1 and --q2 out")
+    default = demonstration()
+    pairs = all_pairs() if all_topics else [topic_pair(q1 or default.first, q2 or (default.second if not q1 else None))]
+    with _progress() as say:
+        report = run_parity(
+            pairs, dimensions=dimensions, implementations=implementation, fault=fault, faulty=faulty, progress=say
+        )
+    if json_file is not None:
+        _write(json_file, json.dumps(to_dict(report), indent=1, ensure_ascii=False) + "\n")
+    if markdown is not None:
+        _write(markdown, to_markdown(report))
+    _output().print(to_rich(report))
+    if not report.holds:
+        raise typer.Exit(1)
+
+
+@app.command()
+def orient(
+    name: Annotated[str | None, typer.Argument(help="One operand, in detail.")] = None,
+    collection: Annotated[Path | None, typer.Option(help="A saved collection; Vaswani where left out.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Show what a program may name: operands, their kinds, spaces and coverage."""
+    orientation = _collection(collection).orient(name) if name else _collection(collection).orient()
+    if as_json:
+        typer.echo(json.dumps(orientation.to_dict(), indent=1, ensure_ascii=False))
+    else:
+        typer.echo(str(orientation))
+
+
+@app.command()
+def run(
+    program: Annotated[str, typer.Argument(help="The program, or @FILE to read it from a file, or - for standard input.")],
+    collection: Annotated[Path | None, typer.Option(help="A saved collection; Vaswani where left out.")] = None,
+    query: Annotated[str | None, typer.Option(help="The text that `query` is bound to.")] = None,
+    topic: Annotated[str | None, typer.Option(help="A topic of Vaswani, by its qid, as the query.")] = None,
+    all_topics: Annotated[bool, typer.Option("--all-topics", help="Every topic of Vaswani.")] = False,
+    engine: Annotated[str, typer.Option(help="vectorised, pipeline, sqlite, duckdb or definition.")] = "vectorised",
+    shape: Annotated[Shape, typer.Option("--format", help="table, json, or run (a TREC run).")] = Shape.table,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    limit: Annotated[int, typer.Option(min=0, help="How many rows a table shows at most; 0 for all.")] = 100,
+) -> None:
+    """Run a program and print its result in rank order."""
+    from pyterrier_alg.transformers import Program
+
+    if sum(map(bool, (query is not None, topic is not None, all_topics))) > 1:
+        raise typer.BadParameter("give one of --query, --topic and --all-topics")
+    bound = _collection(collection)
+    retrieval = Program(_program_text(program), bound, engine=engine)
+    topics = _topics(query, topic, all_topics)
+    if as_json or shape is Shape.json:
+        typer.echo(json.dumps(_as_json(retrieval, topics), indent=1, ensure_ascii=False))
+    elif shape is Shape.run:
+        for line in _run_lines(retrieval, topics):
+            typer.echo(line)
+    else:
+        _tables(retrieval, topics, limit)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write aside, then rename: a file that is there is whole."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f".{path.name}.{os.getpid()}")
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(path)
+    except OSError as error:
+        raise AlgebraError("unwritable", f"{path} cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A line that tells what is being done, on a terminal only."""
+    console = _errors()
+    if not console.is_terminal:
+        yield lambda done: None
+        return
+    with console.status("running the programs …") as status:
+        yield lambda done: status.update(f"done: {done}")
+
+
+def _collection(path: Path | None) -> Collection:
+    from pyterrier_alg.collection import Collection, vaswani
+
+    return vaswani() if path is None else Collection.load(path)
+
+
+def _program_text(argument: str) -> str:
+    if argument == "-":
+        return sys.stdin.read()
+    if not argument.startswith("@"):
+        return argument
+    path = Path(argument[1:])
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise AlgebraError("unreadable", f"{path} cannot be read: {reason}") from None
+
+
+def _topics(query: str | None, topic: str | None, all_topics: bool) -> pd.DataFrame | None:
+    """The topics frame that the options ask for, or None for a program without a query."""
+    import pandas as pd
+
+    from pyterrier_alg.collection.vaswani_data import load_vaswani
+
+    if query is not None:
+        return pd.DataFrame({"qid": ["1"], "query": [query]})
+    if topic is None and not all_topics:
+        return None
+    topics = load_vaswani().topics()
+    chosen = topics if all_topics else topics[topics["qid"] == topic].reset_index(drop=True)
+    if not len(chosen):
+        raise AlgebraError("unknown_topic", f"Vaswani has no topic {topic!r}", "its topics are 1 to 93")
+    return chosen

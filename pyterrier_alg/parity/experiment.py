@@ -1,0 +1,171 @@
+"""The experiment: programs × topics × implementations, each pair of implementations compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from pyterrier_alg.algebra import Apply, BindingError, Formula
+from pyterrier_alg.collection.operands import Scope
+from pyterrier_alg.engines.definition import DefinitionEngine
+from pyterrier_alg.parity.comparing import Comparison, Outcome, compare
+from pyterrier_alg.parity.faults import FAULTS, Fault
+from pyterrier_alg.parity.implementations import IMPLEMENTATIONS, Implementation
+from pyterrier_alg.parity.programs import PROGRAMS, ParityProgram
+from pyterrier_alg.parity.vaswani import TopicPair, parity_scopes
+from pyterrier_alg.relation import GapCheck, ScoredRelation
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program for one pair of topics, by every implementation.
+
+    Attributes:
+        program: which.
+        pair: the topics whose vectors are q1 and q2.
+        outcomes: by implementation name.
+        comparisons: of each pair of implementations.
+        check: the gap check of the definition's selection.
+    """
+
+    program: ParityProgram
+    pair: TopicPair
+    outcomes: Mapping[str, Outcome]
+    comparisons: tuple[Comparison, ...]
+    check: GapCheck
+
+    @property
+    def raw_differs(self) -> tuple[str, ...]:
+        """The implementations whose own order is not the tie-safe one."""
+        return tuple(name for name, outcome in self.outcomes.items() if outcome.raw_order != outcome.order)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the experiment found.
+
+    Attributes:
+        cases: programs in the order of the paper, topics in the order of the collection.
+        implementations: those that took part.
+        dimensions: of the signed-hash vectors.
+        fault: the injected fault and the implementation that has it, or None.
+    """
+
+    cases: tuple[Case, ...]
+    implementations: tuple[Implementation, ...]
+    dimensions: int
+    fault: tuple[Fault, str] | None = None
+
+    @cached_property
+    def failures(self) -> tuple[str, ...]:
+        """Every check that does not hold, naming program, topic and implementations."""
+        found = []
+        for case in self.cases:
+            place = f"{case.program.name}, topic {case.pair.first}"
+            for name, outcome in case.outcomes.items():
+                if not outcome.certified:
+                    found.append(f"{place}: {name} does not certify its tie-safe order")
+            for comparison in case.comparisons:
+                found += [f"{place}: {comparison.first} and {comparison.second}: {fault}" for fault in comparison.faults]
+        return tuple(found)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check holds."""
+        return not self.failures
+
+
+def run_parity(
+    pairs: Sequence[TopicPair],
+    *,
+    dimensions: int = 256,
+    implementations: Sequence[str] | None = None,
+    fault: str | None = None,
+    faulty: str = "sql",
+    progress: Callable[[str], None] = lambda done: None,
+) -> Report:
+    """Run the three programs for each pair of topics by each implementation, and compare.
+
+    Args:
+        pairs: topics; q1 is the first's vector, q2 the second's, m and w come from the first's recorded BM25 run.
+        dimensions: of the signed-hash vectors.
+        implementations: names of those that take part; all that are registered where left out.
+        fault: a name in `FAULTS` to inject, as a negative control.
+        faulty: the implementation that gets it.
+        progress: called with a line after each implementation of each program.
+
+    Returns:
+        The report.
+
+    Raises:
+        BindingError: `unknown_implementation` or `unknown_fault`, listing those that there are.
+    """
+    chosen = _chosen(implementations)
+    injected = _fault(fault, faulty, chosen)
+    scopes = parity_scopes(pairs, dimensions)
+    cases: list[Case] = []
+    for program in PROGRAMS:
+        by_name: dict[str, list[Outcome]] = {}
+        for implementation in chosen:
+            here = injected[0] if injected and injected[1] == implementation.name else None
+            by_name[implementation.name] = _outcomes(implementation, program.formula, scopes, here)
+            progress(f"{program.name}: {implementation.title}")
+        cases += _cases(program, pairs, scopes, by_name)
+    return Report(tuple(cases), tuple(chosen), dimensions, injected)
+
+
+def _chosen(names: Sequence[str] | None) -> list[Implementation]:
+    unknown = [name for name in names or () if name not in IMPLEMENTATIONS]
+    if unknown:
+        known = ", ".join(IMPLEMENTATIONS)
+        raise BindingError("unknown_implementation", f"there is no implementation {unknown[0]!r}", f"there are {known}")
+    return [IMPLEMENTATIONS[name] for name in dict.fromkeys(names or IMPLEMENTATIONS)]
+
+
+def _fault(name: str | None, faulty: str, chosen: Sequence[Implementation]) -> tuple[Fault, str] | None:
+    if name is None:
+        return None
+    if name not in FAULTS:
+        raise BindingError("unknown_fault", f"there is no fault {name!r}", f"there are {', '.join(FAULTS)}")
+    if faulty not in [implementation.name for implementation in chosen]:
+        raise BindingError("unknown_implementation", f"{faulty!r}, which is to get the fault, does not take part")
+    return FAULTS[name], faulty
+
+
+def _outcomes(
+    implementation: Implementation, formula: Formula, scopes: Sequence[Scope], fault: Fault | None
+) -> list[Outcome]:
+    outcomes = implementation.run(fault.in_program(formula) if fault else formula, scopes)
+    return [fault.in_outcome(outcome) for outcome in outcomes] if fault else outcomes
+
+
+def _cases(
+    program: ParityProgram,
+    pairs: Sequence[TopicPair],
+    scopes: Sequence[Scope],
+    by_name: Mapping[str, list[Outcome]],
+) -> Iterator[Case]:
+    for i, (pair, scope) in enumerate(zip(pairs, scopes, strict=True)):
+        whole = _whole(program.formula, scope)
+        outcomes = {name: found[i] for name, found in by_name.items()}
+        defined = whole.to_dict()
+        comparisons = tuple(compare(a, b, defined) for a, b in combinations(outcomes.values(), 2))
+        check = GapCheck.of(whole.docnos, whole.scores, _cut(program.formula), certified=True)
+        yield Case(program, pair, outcomes, comparisons, check)
+
+
+def _selection(formula: Formula) -> Apply:
+    if not (isinstance(formula.result, Apply) and formula.result.operator == "top"):
+        raise BindingError("bad_program", "a program of the experiment ends in a selection: top(k, …)")
+    return formula.result
+
+
+def _cut(formula: Formula) -> int:
+    return int(repr(_selection(formula).arguments[0]))
+
+
+def _whole(formula: Formula, scope: Scope) -> ScoredRelation:
+    """The defined scores of every record that the selection could have taken."""
+    return DefinitionEngine().run(Formula(formula.steps, _selection(formula).arguments[1]), scope)
