@@ -81,8 +81,8 @@ def evaluate(formula: Formula, world: World) -> Relation:
         Docno to score, in rank order.
 
     Raises:
-        EvaluationError: `non_finite`, `unknown_record`, `empty_centroid`, `zero_vector`, `nonpositive_maximum`, and what
-            an encoder or retriever says.
+        EvaluationError: `non_finite`, `unknown_record`, `empty_centroid`, `zero_vector`, `nonpositive_maximum`, or
+            what an encoder or a retriever says.
 
     Example:
         >>> evaluate(parse("m >> S + 1"), World(("a", "b"), {"S": {"a": 1.0, "b": 2.0}, "m": frozenset("b")}))
@@ -234,15 +234,18 @@ def _scan(world: World, matrix: Matrix, v: Vector | str) -> Relation:
 
 
 def _closeness(world: World, matrix: Matrix, v: Vector | str) -> Relation:
-    """Cosine (rows are stored unit, so the inner product over the length of v; 0 where that is 0), inner product, −distance.
+    """Cosine (the inner product over the product of both lengths, 0 where that is 0), inner product, or −distance.
 
     A distance is the root of the exact sum of squared differences, each difference one operation.
     """
     direction = _direction(matrix, v)
     if matrix.space.distance is Distance.L2:
         return {docno: -_distance(row, direction.values) for docno, row in matrix.rows.items()}
-    length = _norm(direction.values) if matrix.space.distance is Distance.COSINE else 1.0
-    return {d: score / length if length else score for d, score in _scan(world, matrix, direction).items()}
+    scores = _scan(world, matrix, direction)
+    if matrix.space.distance is Distance.INNER_PRODUCT:
+        return scores
+    lengths = {docno: _norm(matrix.rows[docno]) * _norm(direction.values) for docno in scores}
+    return {docno: score / lengths[docno] if lengths[docno] else 0.0 for docno, score in scores.items()}
 
 
 def _distance(a: Sequence[float], b: Sequence[float]) -> float:
