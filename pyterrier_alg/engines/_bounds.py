@@ -50,6 +50,22 @@ class Bounds:
         """The same, undefined outside a mask."""
         return Bounds(self.values, self.errors, _both(self.defined, mask))
 
+    def over(self, divisors: Scores) -> Bounds:
+        """The quotient by a number for each record, not negative and known exactly; 0 where it is 0.
+
+        Raises:
+            Unbounded: where a divisor is too small for its quotient to be bounded.
+        """
+        zero = divisors == 0.0
+        safe = np.where(zero, 1.0, divisors)
+        with np.errstate(all="ignore"):
+            values = np.where(zero, 0.0, self.values / safe)
+            errors = np.asarray(0.0 if self.errors is None else self.errors) / safe * _GROWTH
+            errors = np.where(zero, 0.0, errors + _ROUNDING * np.abs(values) + _TINY)
+        if not _largest(errors, self.defined) < LARGEST:
+            raise Unbounded
+        return Bounds(values, errors, self.defined)
+
     def filled(self, c: float) -> Bounds:
         """The same, c where it was undefined."""
         if self.defined is None:

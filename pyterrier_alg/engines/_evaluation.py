@@ -237,6 +237,8 @@ class Evaluation:
         if operator in _RESCALINGS:
             s = cast(RelationOperand, arguments[0])
             return RelationOperand(s.positions, _RESCALINGS[operator](s.scores) + 0.0 if len(s.scores) else s.scores)
+        if operator == "/" and arguments[1] == 0.0:
+            raise fault("division_by_zero", "division by zero", node.arguments[1], self.formula)
         return relations.combined(operator, cast(Sequence[RelationOperand | float], arguments))
 
     def _rrf(self, node: Apply) -> RelationOperand:

@@ -97,7 +97,8 @@ def zscore(scores: Scores) -> Scores:
         return np.zeros(len(scores))
     distances = scores - exact.total(scores) / len(scores)
     deviation = math.sqrt(exact.total(distances * distances) / len(scores))
-    return distances / deviation
+    # Scores that differ, but by nothing or by more than float64 can hold, have no z-scores.
+    return distances / (deviation if 0 < deviation < math.inf else math.nan)
 
 
 def softmax(scores: Scores) -> Scores:
@@ -121,8 +122,13 @@ def closeness(matrix: MatrixOperand, places: Positions | slice, vector: Rows) ->
     scores = exact.inner_products(rows, vector)
     if matrix.space.distance is Distance.INNER_PRODUCT:
         return scores
-    length = exact.norm(vector)
-    return scores / length if length else scores
+    norms = lengths(rows) * exact.norm(vector)
+    return np.where(norms == 0.0, 0.0, scores / np.where(norms == 0.0, 1.0, norms))
+
+
+def lengths(rows: Rows) -> Scores:
+    """√Σe² of each row."""
+    return np.sqrt(exact.squared_distances(rows, np.zeros(rows.shape[1], dtype=np.float32)))
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Positions], k: float) -> RelationOperand:

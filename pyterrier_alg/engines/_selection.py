@@ -16,11 +16,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from pyterrier_alg import exact
 from pyterrier_alg.algebra.expressions import Apply, Expression, Name
+from pyterrier_alg.algebra.kinds import Distance
 from pyterrier_alg.collection.operands import MaskOperand, MatrixOperand, Positions, RelationOperand, Rows, Scores
-from pyterrier_alg.engines._bounds import LARGEST, Bounds, Direction, Unbounded, bounded
+from pyterrier_alg.engines._bounds import Bounds, Direction, Unbounded, bounded
 from pyterrier_alg.engines._evaluation import Evaluation
-from pyterrier_alg.engines._relations import find, intersection
+from pyterrier_alg.engines._extent import domain, reach
+from pyterrier_alg.engines._relations import find, lengths
 from pyterrier_alg.engines.demand import demand
 from pyterrier_alg.relation import GapCheck, rank_order
 
@@ -72,13 +75,14 @@ class Selector:
         """
         self.fold_directions = fold_directions
         self._norms: WeakKeyDictionary[MatrixOperand, float] = WeakKeyDictionary()
+        self._lengths: WeakKeyDictionary[MatrixOperand, Scores] = WeakKeyDictionary()
 
     def __call__(self, evaluation: Evaluation, k: int, expression: Expression) -> Selection:
         """The first k of a relation expression; its frontier is known."""
         try:
             # An overflow anywhere is an error of the program, also at records that no mask lets through.
-            self.reach(evaluation, expression)
-            positions = cast(Positions, _domain(evaluation, expression))
+            reach(evaluation, expression, self.row_norm)
+            positions = cast(Positions, domain(evaluation, expression))
             if len(positions) > max(_FEW, k + 1):
                 positions = positions[self._candidates(evaluation, k, expression, positions)]
         except Unbounded:
@@ -104,6 +108,13 @@ class Selector:
             self._norms[matrix] = norm
         return norm
 
+    def row_lengths(self, matrix: MatrixOperand) -> Scores:
+        """The norm of each row of a matrix, as defined; measured once."""
+        found = self._lengths.get(matrix)
+        if found is None:
+            found = self._lengths[matrix] = lengths(matrix.rows)
+        return found
+
     def _candidates(self, evaluation: Evaluation, k: int, expression: Expression, positions: Positions) -> Positions:
         """Indices of those that may be among the first k + 1."""
         bounds = self.roughly(evaluation, expression, positions)
@@ -113,27 +124,6 @@ class Selector:
         least = np.partition(lower, len(lower) - k - 1)[len(lower) - k - 1]
         slack = 0.0 if bounds.errors is None else 2.0**-50 * (abs(least) + np.abs(upper))
         return np.flatnonzero(upper + slack >= least)
-
-    def reach(self, evaluation: Evaluation, expression: Expression) -> float:
-        """How large any score of an expression can be, over its whole domain."""
-        known = evaluation.known
-        memo: dict[Expression, float] = {}
-
-        def visit(node: Expression) -> float:
-            if node in known:
-                value = known[node]
-                values = value.scores if isinstance(value, RelationOperand) else np.array([cast(float, value)])
-                size = float(np.abs(values).max(initial=0.0))
-            elif evaluation.is_scan(node):
-                matrix, vector = evaluation.scan(node)
-                size = _scan_reach(node, matrix, self.row_norm(matrix), vector.values)
-            else:
-                size = _reach_of(node, [memo[part] for part in evaluation.inside(node) or ()])
-            if not size < LARGEST:
-                raise Unbounded
-            return size
-
-        return demand(expression, lambda node: evaluation.inside(node) or (), visit, memo)
 
 
 def exactly(evaluation: Evaluation, expression: Expression, positions: Positions) -> Bounds:
@@ -196,11 +186,20 @@ class _Scores:
         matrix, vector = self.evaluation.scan(node)
         if not len(matrix.positions):
             return self._nothing()
-        if self.selector is not None and _is_inner_product(node, matrix):
+        if self.selector is not None and not (_is_closeness(node) and matrix.is_l2):
             direction = Direction.of(matrix, vector.values)
+            if _is_closeness(node) and matrix.space.distance is Distance.COSINE:
+                return self._cosine(direction, vector.values)
             return direction if self.selector.fold_directions else self._settled(direction)
         places, there = find(self.positions, matrix.positions)
         return Bounds(self.evaluation.scanned(node, places), None, there)
+
+    def _cosine(self, direction: Direction, vector: Rows) -> Bounds:
+        """Inner products over both lengths, which are known as defined; 0 where one of them is 0."""
+        products = self._settled(direction)
+        places, _ = find(self.positions, direction.matrix.positions)
+        norms = cast(Selector, self.selector).row_lengths(direction.matrix)[places] * exact.norm(vector)
+        return products.over(norms)
 
     def _restricted(self, node: Expression, scores: Bounds | Direction | float) -> Bounds | Direction:
         mask = cast(MaskOperand, self.evaluation.known[node.parts[0]])
@@ -237,58 +236,5 @@ class _Scores:
         return Bounds(values, error, there)
 
 
-def _domain(evaluation: Evaluation, expression: Expression) -> Positions | None:
-    """The records that a relation expression scores, ascending; None for a number, which meets all."""
-    known = evaluation.known
-    memo: dict[Expression, Positions | None] = {}
-
-    def visit(node: Expression) -> Positions | None:
-        if node in known:
-            value = known[node]
-            return value.positions if isinstance(value, RelationOperand) else None
-        if evaluation.is_scan(node):
-            return evaluation.scan(node)[0].positions
-        if isinstance(node, Apply) and node.operator == "fill":
-            return np.arange(len(evaluation.scope.docnos), dtype=np.int64)
-        below = [memo[part] for part in evaluation.inside(node) or ()]
-        if isinstance(node, Apply) and node.operator == ">>":
-            below.append(cast(MaskOperand, known[node.arguments[0]]).positions)
-        found = [positions for positions in below if positions is not None]
-        return None if not found else found[0] if len(found) == 1 else intersection(found[0], found[1])
-
-    return demand(expression, lambda node: evaluation.inside(node) or (), visit, memo)
-
-
-def _reach_of(node: Expression, below: Sequence[float]) -> float:
-    """How large a pointwise node's scores can be, given that of its parts."""
-    match node.operator if isinstance(node, Apply) else "":
-        case "+" | "-":
-            return below[0] + below[1]
-        case "*":
-            return below[0] * below[1]
-        case "/":
-            # The divisor is a number, known exactly, so its size is its value.
-            return below[0] / below[1] if below[1] else math.inf
-        case "clip":
-            return max(below[0], below[1])
-        case "fill":
-            return max(below)
-        case "exp":
-            return math.exp(below[0]) if below[0] < 300 else math.inf
-        case "log1p":
-            return -math.log1p(-below[0]) if below[0] < 0.99 else math.inf
-        case "sigmoid":
-            return 1.0 if below[0] < 300 else math.inf
-        case "decay" | "recip_decay":
-            return 1.0
-    # A name of a step, a mask, a negation, an absolute value.
-    return below[0]
-
-
-def _scan_reach(node: Expression, matrix: MatrixOperand, row_norm: float, vector: Rows) -> float:
-    length = float(np.linalg.norm(vector.astype(np.float64))) * (1.0 + 1e-9)
-    return row_norm + length if matrix.is_l2 else max(1.0 + 1e-6, row_norm * length)
-
-
-def _is_inner_product(node: Expression, matrix: MatrixOperand) -> bool:
-    return isinstance(node, Apply) and node.operator == "@"
+def _is_closeness(node: Expression) -> bool:
+    return isinstance(node, Apply) and node.operator == "closeness"

@@ -192,7 +192,7 @@ def _apply(
 
 def _number(node: Apply, c: float, d: float, formula: Formula) -> float:
     if node.operator == "/" and d == 0:
-        raise fault("division_by_zero", "division by zero", node, formula)
+        raise fault("division_by_zero", "division by zero", node.arguments[1], formula)
     value = _NUMBERS[node.operator](c, d) + 0.0
     if not math.isfinite(value):
         raise fault("non_finite", f"{shown(node)} is {value}", node, formula)

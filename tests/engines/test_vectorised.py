@@ -18,7 +18,7 @@ from pyterrier_alg.engines.vectorised import VectorisedEngine, defined_scores, m
 TABLES = Tables("abcdefgh")
 E = TABLES.matrix({"a": [1, 0], "b": [0, 1], "c": [1, 1], "d": [-1, 2], "e": [2, 0]}, encoder=Encoder({"x": [1, 0]}))
 L2 = TABLES.matrix({"a": [0, 0], "b": [3, 4], "c": [1, 0]}, Distance.L2, name="l2")
-COSINE = TABLES.matrix({"a": [1, 0], "b": [0.6, 0.8]}, Distance.COSINE, name="cosine")
+COSINE = TABLES.matrix({"a": [1, 0], "b": [3, 4]}, Distance.COSINE, name="cosine")
 BM25 = Retriever({"d": 9.0, "a": 7.0, "b": 5.0})
 SCOPE = TABLES.scope(
     E=E,
@@ -124,6 +124,8 @@ RESULTS = {
     "recip_decay(age, 30)": {"a": 1, "b": 1, "c": 0.5},
     "days_since(published, now)": {"b": 1066, "a": 1065, "d": 0},
     "closeness(L, far)": {"a": 0, "c": -1, "b": -5},
+    "closeness(C, cos)": {"a": 1, "b": 6.0 / 10.0},
+    "closeness(C, 0 * cos)": {"a": 0, "b": 0},
     "closeness(E, q2)": {"d": 4, "b": 2, "c": 2, "a": 0, "e": 0},
     "bm25(query)": {"d": 9, "a": 7},
     'bm25("x", 3)': {"d": 9, "a": 7, "b": 5},

@@ -9,6 +9,7 @@ from vectorised_tables import Tables, wide
 from pyterrier_alg.algebra.reading import parse
 from pyterrier_alg.engines._bounds import Unbounded
 from pyterrier_alg.engines._evaluation import Evaluation
+from pyterrier_alg.engines._extent import reach
 from pyterrier_alg.engines._selection import Selector, exactly
 
 EXPRESSIONS = [
@@ -25,6 +26,7 @@ EXPRESSIONS = [
     "log1p(0.1 * sigmoid(E @ q1))",
     "decay(E @ q1, 2) - recip_decay(E @ q2, 3)",
     "fill(2, m >> (E @ q1)) * fill(0, w)",
+    "closeness(E, q1) - 0.5 * closeness(C, c1) + closeness(L, l1)",
     "m >> ((m >> (E @ q1)) + (E @ q2))",
 ]
 
@@ -69,4 +71,4 @@ def test_what_might_overflow_is_left_to_exact_arithmetic(text):
     for node in evaluation.frontier(formula.result):
         evaluation.value(node)
     with pytest.raises(Unbounded):
-        selector.reach(evaluation, formula.result)
+        reach(evaluation, formula.result, selector.row_norm)

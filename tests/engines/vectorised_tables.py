@@ -92,12 +92,16 @@ def vector(values, matrix):
     return VectorOperand(np.float32(values), matrix.space)
 
 
-def wide(matrix, scope_of: Tables, **operands):
-    """A scope whose matrix is an array of float32 rows for all records, in space `space`."""
-    space = Space("space", matrix.shape[1], Distance.INNER_PRODUCT)
-    vectors = {
-        name: VectorOperand(value.astype(np.float32), space) if isinstance(value, np.ndarray) else value
-        for name, value in operands.items()
-    }
-    E = MatrixOperand(np.arange(len(matrix), dtype=np.int64), matrix, space)  # noqa: N806
-    return scope_of.scope(E=E, **vectors)
+def wide(rows, tables: Tables, **operands):
+    """A scope with the same float32 rows in three spaces: E by inner product, C by cosine, L by Euclidean distance.
+
+    An array is a vector of E's space; that under the name `q1` is also `c1` and `l1` of the others.
+    """
+    bound = {}
+    for letter, distance in (("E", Distance.INNER_PRODUCT), ("C", Distance.COSINE), ("L", Distance.L2)):
+        space = Space(f"space {letter}", rows.shape[1], distance)
+        bound[letter] = MatrixOperand(np.arange(len(rows), dtype=np.int64), rows, space)
+        bound[f"{letter.lower()}1"] = VectorOperand(operands["q1"].astype(np.float32), space)
+    for name, value in operands.items():
+        bound[name] = vector(value, bound["E"]) if isinstance(value, np.ndarray) else value
+    return tables.scope(**bound)
