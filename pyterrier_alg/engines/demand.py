@@ -33,6 +33,7 @@ def demand(
         The value of the root.
 
     Example:
+        >>> from pyterrier_alg.algebra import Name
         >>> memo = {Name("a"): 3}
         >>> demand(Name("a") + Name("a"), lambda node: node.parts, lambda node: sum(memo[p] for p in node.parts), memo)
         6

@@ -52,8 +52,11 @@ def vector_value(
         EvaluationError: `unknown_record`, `empty_centroid`, `zero_vector`, `non_finite`, `missing_encoder`.
 
     Example:
-        >>> vector_value(Name("q1") - 0.5 * Name("q2"), scope, formula)
-        array([1. , 0.5], dtype=float32)
+        >>> from pyterrier_alg.algebra import Space, parse
+        >>> q = VectorOperand(np.float32([1, 2]), Space("words", 2))
+        >>> scope = Scope(np.array([], dtype=object), {"q": q})
+        >>> vector_value(Name("q") - 0.5 * Name("q"), scope, parse("E @ q"))
+        array([0.5, 1. ], dtype=float32)
     """
     return cast(VectorOperand, _value(expression, scope, formula, mask_positions)).values
 

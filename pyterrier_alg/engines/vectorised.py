@@ -28,7 +28,12 @@ class VectorisedEngine(Engine):
             same either way, bit for bit.
 
     Example:
-        >>> VectorisedEngine().run(parse("top(10, E @ q1 - 0.5 (E @ q2))"), vaswani.at())  # doctest: +SKIP
+        >>> from pyterrier_alg.algebra import parse
+        >>> from pyterrier_alg.collection.operands import RelationOperand
+        >>> S = RelationOperand(np.array([0, 1]), np.array([1.0, 3.0]))
+        >>> scope = Scope(np.array(["d1", "d2"], dtype=object), {"S": S})
+        >>> VectorisedEngine().run(parse("top(1, 2 S)"), scope).to_dict()
+        {'d2': 6.0}
     """
 
     name = "vectorised"

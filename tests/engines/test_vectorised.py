@@ -12,6 +12,7 @@ from pyterrier_alg.algebra.expressions import Apply, Count, Name, Number
 from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.algebra.kinds import Distance, Kind
 from pyterrier_alg.algebra.reading import parse
+from pyterrier_alg.engines.definition import DefinitionEngine
 from pyterrier_alg.engines.engine import EVERYTHING
 from pyterrier_alg.engines.vectorised import VectorisedEngine, defined_scores, mask_positions
 
@@ -135,22 +136,6 @@ RESULTS = {
 }
 
 
-@pytest.mark.parametrize("fold", [True, False])
-@pytest.mark.parametrize("text", RESULTS)
-def test_gives_what_the_table_says_in_rank_order(text, fold):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        result = run(text, fold_directions=fold)
-    expected = sorted(RESULTS[text].items(), key=lambda item: (-item[1], item[0]))
-    assert list(result) == [(docno, float(score)) for docno, score in expected]
-    assert result.certified and result.error_bound == 0
-
-
-def test_gives_no_negative_zero():
-    for text in ("A - A", "0 * B", "-(A - A)", "E @ q1", "clip(-1, 0, B) * 0", "E @ (0 * q1)"):
-        assert not np.signbit(run(text).scores[run(text).scores == 0]).any(), text
-
-
 FAULTS = {
     "top(1, big * 10)": ("non_finite", "big * 10", "'b'"),
     'top(1, ids("a") >> (big * 1e10))': ("non_finite", "(big * 1e10)", "'b'"),
@@ -170,6 +155,35 @@ FAULTS = {
     'C @ encode(C, "x")': ("missing_encoder", 'encode(C, "x")', ""),
     "E @ (1e300 * q1)": ("non_finite", "(1e300 * q1)", ""),
 }
+
+
+@pytest.mark.parametrize("fold", [True, False])
+@pytest.mark.parametrize("text", RESULTS)
+def test_gives_what_the_table_says_in_rank_order(text, fold):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = run(text, fold_directions=fold)
+    expected = sorted(RESULTS[text].items(), key=lambda item: (-item[1], item[0]))
+    assert list(result) == [(docno, float(score)) for docno, score in expected]
+    assert result.certified and result.error_bound == 0
+
+
+@pytest.mark.parametrize("text", RESULTS)
+def test_gives_what_the_definition_gives(text):
+    result, defined = run(text), DefinitionEngine().run(parse(text), SCOPE)
+    assert result == defined and result.gap_check == defined.gap_check
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_fails_as_the_definition_does(text):
+    with pytest.raises(EvaluationError) as caught:
+        DefinitionEngine().run(parse(text), SCOPE)
+    assert caught.value.code == FAULTS[text][0]
+
+
+def test_gives_no_negative_zero():
+    for text in ("A - A", "0 * B", "-(A - A)", "E @ q1", "clip(-1, 0, B) * 0", "E @ (0 * q1)"):
+        assert not np.signbit(run(text).scores[run(text).scores == 0]).any(), text
 
 
 @pytest.mark.parametrize("text", FAULTS)
