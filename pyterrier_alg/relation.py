@@ -102,7 +102,9 @@ class GapCheck:
             'exact_tie'
         """
         seen = scores[: k + 1] if k < len(scores) else scores
-        gaps = seen[:-1] - seen[1:]
+        with np.errstate(over="ignore"):
+            # A gap wider than float64 is said to be as wide as float64 goes.
+            gaps = np.minimum(seen[:-1] - seen[1:], np.finfo(np.float64).max)
         order = np.argsort(gaps, kind="stable")[:most]
         pairs = tuple(Pair(str(docnos[i]), str(docnos[i + 1]), float(gaps[i]), int(i) == k - 1) for i in order)
         return cls(k, float(gaps[k - 1]) if k < len(scores) else None, pairs, certified, near)
