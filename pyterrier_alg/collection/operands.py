@@ -1,7 +1,7 @@
 """Operands as engines see them: positions into the collection's records, and values, nothing else.
 
-A collection keeps its docnos in code-point order, so that position order *is* the tie order of the algebra. Every array here
-is read-only.
+A collection keeps its docnos in code-point order, so that position order *is* the tie order of the algebra. Every array
+here is read-only.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class VectorOperand:
 
 @dataclass(frozen=True, eq=False)
 class MatrixOperand:
-    """One row for each covered record: `rows[i]` (float32) belongs to record `positions[i]`; positions ascend strictly."""
+    """One row for each covered record: `rows[i]` (float32) belongs to record `positions[i]`; these ascend strictly."""
 
     positions: Positions
     rows: Rows
@@ -176,7 +176,7 @@ class Scope:
 
     Attributes:
         docnos: the records' ids in code-point order (object array of str).
-        operands: by name, the reserved ones (`query`, `query_vec`, `now`, `all`, `input`) among them where they are bound.
+        operands: by name, the reserved ones (`query`, `query_vec`, `now`, `all`, `input`) among them where bound.
         qid: the query's id; empty where there is no query.
         shared: the names of the operands that are the same for every query of the collection.
     """

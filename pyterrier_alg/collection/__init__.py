@@ -1,0 +1,20 @@
+"""Collections: what a program may name. Records, operands, spaces; Vaswani ready made."""
+
+from pyterrier_alg.algebra.kinds import Distance, Space
+from pyterrier_alg.collection.collection import Collection, Topic
+from pyterrier_alg.collection.specs import Column, Mask, Matrix, QueryVectors, Relation, Retriever, Run, Vector
+
+__all__ = [
+    "Collection",
+    "Column",
+    "Distance",
+    "Mask",
+    "Matrix",
+    "QueryVectors",
+    "Relation",
+    "Retriever",
+    "Run",
+    "Space",
+    "Topic",
+    "Vector",
+]

@@ -1,0 +1,288 @@
+"""A collection: records, and the operands that a program may name over them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyterrier as pt
+
+from pyterrier_alg.algebra.errors import BindingError
+from pyterrier_alg.algebra.expressions import Name
+from pyterrier_alg.algebra.kinds import Binding, Kind, Space, Type
+from pyterrier_alg.algebra.operators import RESERVED_OPERANDS
+from pyterrier_alg.collection.binding import (
+    bind_value,
+    check_operand_name,
+    check_qid,
+    frame_columns,
+    grouped,
+    scores_of,
+    unknown_name,
+)
+from pyterrier_alg.collection.columns import is_missing
+from pyterrier_alg.collection.operands import MatrixOperand, Operand, Rows, Scope, TextOperand, VectorOperand
+from pyterrier_alg.collection.per_query import Bound, PerQuery
+from pyterrier_alg.collection.records import Records, is_text
+from pyterrier_alg.collection.rows import as_vector
+from pyterrier_alg.collection.specs import Column
+
+
+@dataclass(frozen=True, eq=False)
+class Topic:
+    """One query, as a topics or results frame has it.
+
+    Attributes:
+        qid: its id.
+        query: its text, which programs name `query`; None where there is none.
+        vector: which programs name `query_vec`.
+        input: docno to score, the relation that came in; which programs name `input`.
+    """
+
+    qid: str
+    query: str | None = None
+    vector: Rows | None = None
+    input: Mapping[str, float] | None = None
+
+
+class Collection(pt.Artifact):
+    """Records with named operands: an immutable value, equal by content.
+
+    `bind` gives a new collection with more operands; a name is bound once. Arrays that come without docnos follow the
+    order in which the collection got its docnos (`docnos`).
+
+    Example:
+        >>> c = Collection(["d1", "d2"]).bind(w={"d1": 0.5}, alpha=0.3)
+        >>> c["alpha"] * c["w"]
+        alpha * w
+    """
+
+    ARTIFACT_TYPE: ClassVar[str] = "retrieval_collection"
+    ARTIFACT_FORMAT: ClassVar[str] = "alg"
+    ARTIFACT_PACKAGE_HINT: ClassVar[str] = "pyterrier-alg"
+
+    def __init__(self, docnos: Iterable[str], *, name: str = "", query_space: Space | None = None) -> None:
+        """A collection without operands.
+
+        Args:
+            docnos: the records' ids: unique strings, in the order that arrays bound without docnos will follow.
+            name: what people call it.
+            query_space: where the vectors of topics live; the space of its matrices where they have only one.
+
+        Raises:
+            BindingError: `bad_docno`, `duplicate_docno`.
+        """
+        super().__init__(pt.Artifact.NO_PATH)
+        self._records = Records(docnos)
+        self._operands: Mapping[str, Bound] = MappingProxyType({})
+        self.name = name
+        self._stated_query_space = query_space
+
+    @property
+    def docnos(self) -> npt.NDArray[np.object_]:
+        """The records' ids in the order given; read-only."""
+        return self._records.given
+
+    @property
+    def operands(self) -> Mapping[str, Bound]:
+        """What is bound, by name, in the order of binding."""
+        return self._operands
+
+    def __len__(self) -> int:
+        """How many records it has."""
+        return len(self._records)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a name is bound."""
+        return name in self._operands
+
+    def __getitem__(self, name: str) -> Name:
+        """A bound or reserved name as an expression.
+
+        Raises:
+            UnknownNameError: `unknown_name`, which is a KeyError too, with the names that are close.
+        """
+        if name not in self._operands and name not in RESERVED_OPERANDS:
+            raise unknown_name(name, self._operands)
+        return Name(name)
+
+    def bind(self, **operands: Any) -> Collection:
+        """A new collection with more operands.
+
+        Args:
+            **operands: by name. A dict of numbers or a frame `[docno, score]` is a relation, a frame
+                `[qid, docno, score]` one relation a query, a set a mask, a dict or series of text, dates or booleans a
+                column; a number, a text. `Matrix`, `Vector`, `Mask`, `Column`, `Run`, `QueryVectors`, `Retriever` say
+                what data alone do not. `now` is a day, `"2026-12-01"`.
+
+        Returns:
+            The new collection; this one stays as it is.
+
+        Raises:
+            BindingError: `bad_name`, `reserved_name`, `duplicate_name`, `bad_operand`, `bad_docno`,
+                `duplicate_docno`, `unknown_docno`, `non_finite`, `dimensions`, `ragged_rows`, `zero_row`, `not_unit`,
+                `bad_date`, `bad_qid`, `duplicate_qid`, `encoder`, `space`. Nothing is bound then.
+        """
+        bound = dict(self._operands)
+        for name, value in operands.items():
+            check_operand_name(name)
+            if name in bound:
+                raise BindingError("duplicate_name", f"{name!r} is bound already", "operands are bound once: rename it")
+            bound[name] = bind_value(name, value, self._records)
+        return self._with(bound)
+
+    def bind_columns(self, frame: pd.DataFrame, columns: Iterable[str] | None = None) -> Collection:
+        """A new collection with every metadata column of a frame.
+
+        Args:
+            frame: has `docno`, once for each record; missing values are left out.
+            columns: bind only these; all but `docno` where left out.
+
+        Raises:
+            BindingError: as `bind`.
+        """
+        wanted = [column for column in frame.columns if column != "docno"] if columns is None else list(columns)
+        (docnos,) = frame_columns(frame, ("docno",), "the frame")
+        frame_columns(frame, wanted, "the frame")
+        self._records.positions(docnos, "the frame")
+        for column in wanted:
+            check_operand_name(column)
+        return self.bind(**{column: Column(frame[column].set_axis(docnos)) for column in wanted})
+
+    def at(self, topic: Topic | None = None) -> Scope:
+        """What one query sees.
+
+        Args:
+            topic: the query; without one, `query`, `query_vec`, `input` and per-query operands are unbound.
+
+        Returns:
+            The scope, with the same object for each shared operand at every call.
+
+        Raises:
+            BindingError: `no_query_vector`, `bad_qid`, `dimensions`, `non_finite`, `unknown_docno`; `query_space`
+                where the topic has a vector and matrices of several spaces are bound.
+        """
+        shared = self._shared
+        if topic is None:
+            return Scope(self._records.docnos, MappingProxyType(shared), shared=self._shared_names)
+        qid = check_qid(topic.qid, "the topic")
+        operands = dict(shared)
+        for name, bound in self._per_query.items():
+            operands[name] = bound.of(name, qid)
+        if topic.query is not None:
+            operands["query"] = TextOperand(topic.query)
+        if topic.vector is not None:
+            space = self.query_space
+            if space is not None:
+                values = as_vector(topic.vector, space, f"query_vec (qid {qid})")
+                operands["query_vec"] = VectorOperand(values, space)
+        if topic.input is not None:
+            operands["input"] = scores_of(topic.input, self._records, f"input (qid {qid})")
+        return Scope(self._records.docnos, MappingProxyType(operands), qid, self._shared_names)
+
+    def topics(self, frame: pd.DataFrame) -> list[Topic]:
+        """The queries of a PyTerrier frame, in its order.
+
+        Args:
+            frame: topics (`qid`, and `query`, `query_vec` where it has them), or results (with `docno` and `score`
+                too), of which a query's rows are its `input`.
+
+        Raises:
+            BindingError: `bad_operand`, `bad_qid`, `duplicate_qid`, `duplicate_docno`.
+        """
+        (qids,) = frame_columns(frame, ("qid",), "the topics")
+        groups = grouped(qids, range(len(qids)), "the topics")
+        results = "docno" in frame.columns and "score" in frame.columns
+        if not results and len(groups) < len(qids):
+            twice = next(qid for qid, rows in groups.items() if len(rows) > 1)
+            raise BindingError("duplicate_qid", f"the topics have the qid {twice!r} more than once")
+        columns = {name: frame[name].tolist() for name in ("query", "query_vec", "docno", "score") if name in frame}
+        return [self._topic(qid, rows, columns, results) for qid, rows in groups.items()]
+
+    def bindings(self, columns: Iterable[str] = ()) -> dict[str, Binding]:
+        """What the checker knows of each name before any topic is seen.
+
+        Args:
+            columns: of the topics or results frame that the program will run over; none where it runs without queries.
+
+        Raises:
+            BindingError: `query_space`, as `at`.
+        """
+        given = set(columns)
+        known = {name: operand.binding for name, operand in self._shared.items()}
+        if "qid" in given:
+            known |= {name: bound.binding for name, bound in self._per_query.items()}
+        if "query" in given:
+            known["query"] = Binding(Type(Kind.TEXT))
+        if "query_vec" in given and self.query_space is not None:
+            known["query_vec"] = Binding(Type(Kind.VECTOR, self.query_space))
+        if {"docno", "score"} <= given:
+            known["input"] = Binding(Type(Kind.RELATION))
+        return known
+
+    @property
+    def query_space(self) -> Space | None:
+        """Where topics' vectors live; None where nothing says, since there is no matrix.
+
+        Raises:
+            BindingError: `query_space`, where matrices of several spaces are bound and none of them was named.
+        """
+        if self._stated_query_space is not None:
+            return self._stated_query_space
+        spaces = {operand.space for operand in self._operands.values() if isinstance(operand, MatrixOperand)}
+        if len(spaces) > 1:
+            names = ", ".join(sorted(map(str, spaces)))
+            message = f"a topic's vector could be of any of the spaces {names}"
+            raise BindingError("query_space", message, "say which: Collection(docnos, query_space=…)")
+        return next(iter(spaces), None)
+
+    def __repr__(self) -> str:
+        """Short: the name, the number of records, and the names of operands."""
+        label = f" {self.name!r}" if self.name else ""
+        names = ", ".join(self._operands) or "no operands"
+        return f"<Collection{label}: {len(self):,} records; {names}>"
+
+    def _with(self, operands: Mapping[str, Bound]) -> Collection:
+        made = copy.copy(self)
+        for derived in ("_shared", "_per_query", "_shared_names"):
+            made.__dict__.pop(derived, None)
+        made.path = pt.Artifact.NO_PATH
+        made._operands = MappingProxyType(dict(operands))
+        return made
+
+    @cached_property
+    def _shared(self) -> dict[str, Operand]:
+        """The operands that every query sees, with `all`."""
+        shared = {name: bound for name, bound in self._operands.items() if not isinstance(bound, PerQuery)}
+        return {**shared, "all": self._records.everything}
+
+    @cached_property
+    def _per_query(self) -> dict[str, PerQuery]:
+        return {name: bound for name, bound in self._operands.items() if isinstance(bound, PerQuery)}
+
+    @cached_property
+    def _shared_names(self) -> frozenset[str]:
+        return frozenset(self._shared)
+
+    def _topic(self, qid: str, rows: list[int], columns: Mapping[str, list[Any]], results: bool) -> Topic:
+        def first(name: str) -> Any:
+            # Operators of PyTerrier leave query columns empty on rows that only their right side has.
+            values: list[Any] = [columns[name][row] for row in rows] if name in columns else []
+            return next((value for value in values if not is_missing(value)), None)
+
+        query = first("query")
+        if query is not None and not is_text(query):
+            raise BindingError("bad_operand", f"the query of qid {qid!r} is a {type(query).__name__}, not a text")
+        scores: dict[str, float] | None = None
+        if results:
+            docnos = [columns["docno"][row] for row in rows]
+            self._records.positions(docnos, f"input (qid {qid})")
+            scores = dict(zip(docnos, (columns["score"][row] for row in rows), strict=True))
+        return Topic(qid, query, first("query_vec"), scores)
