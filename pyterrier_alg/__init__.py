@@ -12,7 +12,8 @@ from pyterrier_alg._version import __version__
 
 if TYPE_CHECKING:
     from pyterrier_alg.algebra import AlgebraError, Formula, ProgramError, Space, parse
-    from pyterrier_alg.collection import Collection, vaswani
+    from pyterrier_alg.collection import Collection
+    from pyterrier_alg.collection.vaswani import vaswani
     from pyterrier_alg.relation import GapCheck, ScoredRelation
     from pyterrier_alg.transformers import Program
 

@@ -3,6 +3,7 @@
 from pyterrier_alg.algebra.kinds import Distance, Space
 from pyterrier_alg.collection.collection import Collection, Topic
 from pyterrier_alg.collection.specs import Column, Mask, Matrix, QueryVectors, Relation, Retriever, Run, Vector
+from pyterrier_alg.collection.vaswani import vaswani
 
 __all__ = [
     "Collection",
@@ -17,4 +18,5 @@ __all__ = [
     "Space",
     "Topic",
     "Vector",
+    "vaswani",
 ]
