@@ -10,7 +10,7 @@ import numpy as np
 
 from pyterrier_alg.algebra.expressions import Apply, Count, Expression, Name
 from pyterrier_alg.algebra.formula import Formula
-from pyterrier_alg.algebra.meaning import Column, Matrix, Value, Vector, World, evaluate, values
+from pyterrier_alg.algebra.meaning import Column, Matrix, Value, Vector, World, evaluate, steps
 from pyterrier_alg.collection.operands import (
     ColumnOperand,
     MaskOperand,
@@ -59,8 +59,7 @@ class DefinitionEngine(Engine):
 
     def steps(self, formula: Formula, scope: Scope) -> dict[str, Any]:
         """The value of every named step, in plain Python."""
-        found = values(formula, self.world(scope))
-        return dict(zip([name for name, _ in formula.steps], found[:-1], strict=True))
+        return dict(steps(formula, self.world(scope)))
 
     def world(self, scope: Scope) -> World:
         """A scope in plain Python."""
