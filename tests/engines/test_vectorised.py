@@ -199,6 +199,12 @@ def test_names_step_place_and_record_of_a_fault(text):
     assert record in fault.message
 
 
+def test_a_step_that_the_result_does_not_use_is_not_computed():
+    BM25.asked.clear()
+    assert run('faulty = ids("nosuch")\nasks = bm25(query)\ntop(1, S)').to_dict() == {"a": 3}
+    assert not BM25.asked
+
+
 def test_a_retriever_is_asked_once_for_equal_calls():
     BM25.asked.clear()
     run("rrf(bm25(query), bm25(query), bm25(query, 1))")
