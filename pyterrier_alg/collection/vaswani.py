@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pyterrier as pt
 
-from pyterrier_alg.algebra.errors import BindingError
+from pyterrier_alg.algebra.errors import AlgebraError, DataError
 from pyterrier_alg.algebra.kinds import Space
 from pyterrier_alg.collection.collection import Collection
 from pyterrier_alg.collection.lexical import RecordedRetriever, TerrierRetriever
 from pyterrier_alg.collection.operands import Retrieving
 from pyterrier_alg.collection.signed_hash import SignedHashEncoder
 from pyterrier_alg.collection.specs import Matrix, Retriever, Vector
-from pyterrier_alg.collection.vaswani_data import RECORDED_DEPTH, VaswaniData, load_vaswani
+from pyterrier_alg.collection.vaswani_data import RECORDED_DEPTH, VaswaniData, load_vaswani, vaswani_folder
 
 __all__ = ["POOL_DEPTH", "vaswani"]
 
@@ -25,17 +26,18 @@ POOL_DEPTH = 52
 
 _LIVE = (
     "to search any text: pip install 'pyterrier-alg[terrier]', install Java 11 or newer, let ir_datasets have the "
-    'texts (irds:vaswani), and pass bm25="terrier"'
+    'texts (irds:vaswani), and use vaswani(bm25="terrier")'
 )
+_BUILDING = threading.Lock()
 
 
 def vaswani(
     *,
     dimensions: int = 256,
     bm25: Literal["recorded", "terrier"] = "recorded",
+    q1: str = "72",
+    q2: str = "73",
     folder: Path | str | None = None,
-    q1: str = "2",
-    q2: str = "3",
 ) -> Collection:
     """The Vaswani test collection (11,429 abstracts on electronics and physics, 93 topics), without its texts.
 
@@ -43,9 +45,9 @@ def vaswani(
         dimensions: of the signed-hash vectors.
         bm25: `"recorded"` looks the shipped topics' results up and needs neither Java nor texts; `"terrier"` searches
             any text, needs both, and builds its index when first asked.
-        folder: where the data are; the shipped ones where None.
         q1: the topic whose vector is `q1`, and whose recorded BM25 results are the pool.
         q2: the topic whose vector is `q2`.
+        folder: where the data are; the shipped ones where None.
 
     Returns:
         A collection that binds `E` (matrix, cosine), `length` (tokens a document), `bm25` (retriever, depth 1000),
@@ -60,48 +62,51 @@ def vaswani(
         >>> vaswani()
         <Collection 'vaswani': 11,429 records; E, length, bm25, q1, q2, m, w>
     """
-    return _with_pair(dimensions, bm25, None if folder is None else Path(folder), q1, q2)
+    if bm25 not in ("recorded", "terrier"):
+        raise AlgebraError("bad_parameter", f"bm25 is 'recorded' or 'terrier', not {bm25!r}")
+    where = vaswani_folder() if folder is None else Path(folder).resolve()
+    # One thread builds, the others get what it built: the same parameters give the same object.
+    with _BUILDING:
+        return _with_pair(where, dimensions, bm25, q1, q2)
 
 
 @lru_cache(maxsize=2)
-def _data(folder: Path | None) -> VaswaniData:
+def _data(folder: Path) -> VaswaniData:
     return load_vaswani(folder)
 
 
 @lru_cache(maxsize=4)
-def _searchable(dimensions: int, bm25: str, folder: Path | None) -> Collection:
+def _searchable(folder: Path, dimensions: int, bm25: str) -> Collection:
     """Everything that does not depend on the pair of topics."""
     data, encoder = _data(folder), SignedHashEncoder(dimensions)
-    if bm25 not in _RETRIEVERS:
-        message = f"bm25 is one of {', '.join(map(repr, _RETRIEVERS))}, not {bm25!r}"
-        raise BindingError("bad_parameter", message)
-    space = Space(
-        "signed-hash", dimensions, document_encoder=encoder.identity, query_encoder=encoder.identity
-    )
     return Collection(data.docnos, name="vaswani").bind(
-        E=Matrix(data.matrix(dimensions), space, encoder),
+        E=Matrix(data.matrix(dimensions), _space(encoder), encoder),
         length=dict(zip(data.docnos, data.lengths().tolist(), strict=True)),
-        bm25=Retriever(_RETRIEVERS[bm25](data)),
+        bm25=Retriever(_recorded(data) if bm25 == "recorded" else _terrier(data)),
     )
 
 
-@lru_cache(maxsize=128)
-def _with_pair(dimensions: int, bm25: str, folder: Path | None, q1: str, q2: str) -> Collection:
-    searchable, data = _searchable(dimensions, bm25, folder), _data(folder)
-    pool, matrix = data.run(q1, POOL_DEPTH), searchable.operands["E"]
-    scores = pool["score"] / pool["score"].max()
-    return searchable.bind(
-        q1=_direction(q1, data, matrix),
-        q2=_direction(q2, data, matrix),
-        m=set(pool["docno"]),
-        w=dict(zip(pool["docno"].tolist(), scores.tolist(), strict=True)),
-    )
-
-
-def _direction(qid: str, data: VaswaniData, matrix: MatrixOperand) -> Vector:
+@lru_cache(maxsize=16)
+def _with_pair(folder: Path, dimensions: int, bm25: str, q1: str, q2: str) -> Collection:
+    data, encoder = _data(folder), SignedHashEncoder(dimensions)
     topics = data.topics()
-    query = topics.loc[topics["qid"] == qid, "query"].item()
-    return Vector(matrix.encoder.encode(query), matrix.space)
+    texts = dict(zip(topics["qid"].tolist(), topics["query"].tolist(), strict=True))
+    for qid in (q1, q2):
+        if qid not in texts:
+            raise DataError("unknown_topic", f"Vaswani has no topic {qid!r}", "its topics are '1' to '93'")
+    pool = data.run(q1, POOL_DEPTH)
+    docnos, scores = pool["docno"].tolist(), pool["score"].tolist()
+    return _searchable(folder, dimensions, bm25).bind(
+        q1=Vector(encoder.encode(texts[q1]), _space(encoder)),
+        q2=Vector(encoder.encode(texts[q2]), _space(encoder)),
+        m=set(docnos),
+        w={docno: score / max(scores) for docno, score in zip(docnos, scores, strict=True)},
+    )
+
+
+def _space(encoder: SignedHashEncoder) -> Space:
+    identity = encoder.identity
+    return Space("signed-hash", encoder.dimensions, document_encoder=identity, query_encoder=identity)
 
 
 def _recorded(data: VaswaniData) -> Retrieving:
@@ -110,10 +115,9 @@ def _recorded(data: VaswaniData) -> Retrieving:
 
 
 def _terrier(data: VaswaniData) -> Retrieving:
-    def corpus() -> object:
-        return pt.get_dataset("irds:vaswani").get_corpus_iter(verbose=False)
-
-    return TerrierRetriever("irds:vaswani", corpus, data.docnos, RECORDED_DEPTH)
+    return TerrierRetriever("irds:vaswani", _corpus, data.docnos, RECORDED_DEPTH)
 
 
-_RETRIEVERS: dict[str, Callable[[VaswaniData], Retrieving]] = {"recorded": _recorded, "terrier": _terrier}
+def _corpus() -> Iterable[Mapping[str, Any]]:
+    documents: Iterable[Mapping[str, Any]] = pt.get_dataset("irds:vaswani").get_corpus_iter(verbose=False)
+    return documents
