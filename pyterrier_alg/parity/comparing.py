@@ -116,9 +116,7 @@ def classify(gap: float, bounds: float) -> str:
     return TIE if gap == 0 else ROUNDING if gap <= bounds else DISAGREEMENT
 
 
-def flips(
-    first: Sequence[str], second: Sequence[str], defined: Mapping[str, float], bounds: float
-) -> tuple[Flip, ...]:
+def flips(first: Sequence[str], second: Sequence[str], defined: Mapping[str, float], bounds: float) -> tuple[Flip, ...]:
     """The pairs that two rankings order differently; a document that one of them lacks stands behind all that it has.
 
     Args:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 
-from pyterrier_alg.algebra import Apply, BindingError, Formula
+from pyterrier_alg.algebra import BindingError, Formula
 from pyterrier_alg.collection.operands import Scope
-from pyterrier_alg.engines.definition import DefinitionEngine
+from pyterrier_alg.engines.definition import DefinitionEngine, outermost_selection
 from pyterrier_alg.parity.comparing import Comparison, Outcome, compare
 from pyterrier_alg.parity.faults import FAULTS, Fault
 from pyterrier_alg.parity.implementations import IMPLEMENTATIONS, Implementation
 from pyterrier_alg.parity.programs import PROGRAMS, ParityProgram
-from pyterrier_alg.parity.vaswani import TopicPair, parity_scopes
-from pyterrier_alg.relation import GapCheck, ScoredRelation
+from pyterrier_alg.parity.topics import TopicPair, parity_scopes
+from pyterrier_alg.relation import GapCheck
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,9 @@ class Report:
                 if not outcome.certified:
                     found.append(f"{place}: {name} does not certify its tie-safe order")
             for comparison in case.comparisons:
-                found += [f"{place}: {comparison.first} and {comparison.second}: {fault}" for fault in comparison.faults]
+                found += [
+                    f"{place}: {comparison.first} and {comparison.second}: {fault}" for fault in comparison.faults
+                ]
         return tuple(found)
 
     @property
@@ -147,25 +149,26 @@ def _cases(
     scopes: Sequence[Scope],
     by_name: Mapping[str, list[Outcome]],
 ) -> Iterator[Case]:
+    k, uncut = _before_the_cut(program.formula)
     for i, (pair, scope) in enumerate(zip(pairs, scopes, strict=True)):
-        whole = _whole(program.formula, scope)
+        # Flips may reach across the cut, so the gaps need the defined scores of what was left out, too.
+        whole = _definition().run(uncut, scope)
         outcomes = {name: found[i] for name, found in by_name.items()}
         defined = whole.to_dict()
         comparisons = tuple(compare(a, b, defined) for a, b in combinations(outcomes.values(), 2))
-        check = GapCheck.of(whole.docnos, whole.scores, _cut(program.formula), certified=True)
+        check = GapCheck.of(whole.docnos, whole.scores, k, certified=True)
         yield Case(program, pair, outcomes, comparisons, check)
 
 
-def _selection(formula: Formula) -> Apply:
-    if not (isinstance(formula.result, Apply) and formula.result.operator == "top"):
+@cache
+def _definition() -> DefinitionEngine:
+    return DefinitionEngine()
+
+
+def _before_the_cut(formula: Formula) -> tuple[int, Formula]:
+    """Where a program's selection ends, and the program without it."""
+    selection = outermost_selection(formula)
+    if selection is None:
         raise BindingError("bad_program", "a program of the experiment ends in a selection: top(k, …)")
-    return formula.result
-
-
-def _cut(formula: Formula) -> int:
-    return int(repr(_selection(formula).arguments[0]))
-
-
-def _whole(formula: Formula, scope: Scope) -> ScoredRelation:
-    """The defined scores of every record that the selection could have taken."""
-    return DefinitionEngine().run(Formula(formula.steps, _selection(formula).arguments[1]), scope)
+    k, relation = selection
+    return k, Formula(formula.steps, relation, formula.source)

@@ -32,6 +32,3 @@ PROGRAMS: Sequence[ParityProgram] = (
     ParityProgram("pool re-ranking", "top(10, m ▷ (E @ q1))"),
     ParityProgram("full composition", "top(10, w ⊙ (m ▷ ((E @ q1) − 0.5 (E @ q2))))"),
 )
-
-#: How many documents of the recorded BM25 run make the pool m.
-POOL_DEPTH = 52
