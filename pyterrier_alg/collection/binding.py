@@ -171,6 +171,7 @@ def grouped(qids: Sequence[object], rows: Sequence[Any], operand: str) -> dict[s
 
 def bind_matrix(name: str, spec: Matrix, records: Records) -> MatrixOperand:
     """A matrix, its rows in position order."""
+    _check_space(name, spec.space)
     _check_encoder(name, spec)
     rows, docnos = spec.rows, spec.docnos
     if isinstance(rows, pd.DataFrame):
@@ -188,9 +189,12 @@ def bind_matrix(name: str, spec: Matrix, records: Records) -> MatrixOperand:
     return MatrixOperand(frozen(positions[order]), frozen(stored[order]), spec.space, spec.encoder)
 
 
+def _check_space(name: str, space: object) -> None:
+    if not isinstance(space, Space):
+        raise BindingError("bad_operand", f"the space of {name} is a {type(space).__name__}, not a Space")
+
+
 def _check_encoder(name: str, spec: Matrix) -> None:
-    if not isinstance(spec.space, Space):
-        raise BindingError("bad_operand", f"the space of {name} is a {type(spec.space).__name__}, not a Space")
     if spec.encoder is None:
         return
     stated, identity = spec.space.query_encoder, getattr(spec.encoder, "identity", None)
@@ -241,10 +245,12 @@ def _bind_run(name: str, spec: Run, records: Records) -> PerQuery:
 
 
 def _bind_vector(name: str, spec: Vector, records: Records) -> VectorOperand:
+    _check_space(name, spec.space)
     return VectorOperand(as_vector(spec.values, spec.space, name), spec.space)
 
 
 def _bind_query_vectors(name: str, spec: QueryVectors, records: Records) -> PerQuery:
+    _check_space(name, spec.space)
     if isinstance(spec.vectors, pd.DataFrame):
         qids, vectors = frame_columns(spec.vectors, ("qid", "query_vec"), name)
     elif isinstance(spec.vectors, Mapping):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from pyterrier_alg.algebra.errors import BindingError
 from pyterrier_alg.algebra.expressions import Name
 from pyterrier_alg.algebra.kinds import Binding, Kind, Space, Type
 from pyterrier_alg.algebra.operators import RESERVED_OPERANDS
+from pyterrier_alg.collection import artifact
 from pyterrier_alg.collection.binding import (
     bind_value,
     check_operand_name,
@@ -28,8 +30,10 @@ from pyterrier_alg.collection.binding import (
     unknown_name,
 )
 from pyterrier_alg.collection.columns import is_missing
-from pyterrier_alg.collection.operands import MatrixOperand, Operand, Rows, Scope, TextOperand, VectorOperand
-from pyterrier_alg.collection.per_query import Bound, PerQuery
+from pyterrier_alg.collection.operands import Encoder, MatrixOperand, Operand, Rows, Scope, TextOperand, VectorOperand
+from pyterrier_alg.collection.orienting import Orientation, orient, orient_operand
+from pyterrier_alg.collection.parts import canonical, space_to_dict, take_apart
+from pyterrier_alg.collection.per_query import Bound, PerQuery, freeze
 from pyterrier_alg.collection.records import Records, is_text
 from pyterrier_alg.collection.rows import as_vector
 from pyterrier_alg.collection.specs import Column
@@ -68,22 +72,37 @@ class Collection(pt.Artifact):
     ARTIFACT_FORMAT: ClassVar[str] = "alg"
     ARTIFACT_PACKAGE_HINT: ClassVar[str] = "pyterrier-alg"
 
-    def __init__(self, docnos: Iterable[str], *, name: str = "", query_space: Space | None = None) -> None:
-        """A collection without operands.
+    def __init__(
+        self,
+        docnos: Iterable[str] | str | Path,
+        *,
+        name: str = "",
+        query_space: Space | None = None,
+        encoders: Mapping[str, Encoder] | None = None,
+    ) -> None:
+        """A collection without operands, or a saved one.
 
         Args:
-            docnos: the records' ids: unique strings, in the order that arrays bound without docnos will follow.
+            docnos: the records' ids: unique strings, in the order that arrays bound without docnos will follow; or, as
+                PyTerrier opens artifacts, the folder of a saved collection, which has its own name and query space.
             name: what people call it.
             query_space: where the vectors of topics live; the space of its matrices where they have only one.
+            encoders: of a saved collection: by identity, for matrices whose query encoder is no `SignedHashEncoder`.
 
         Raises:
-            BindingError: `bad_docno`, `duplicate_docno`.
+            BindingError: `bad_docno`, `duplicate_docno`; `encoder`, where one has another identity.
+            DataError: `missing_data`, `corrupted_data`, `not_a_collection`, `unknown_version`.
         """
-        super().__init__(pt.Artifact.NO_PATH)
-        self._records = Records(docnos)
-        self._operands: Mapping[str, Bound] = MappingProxyType({})
-        self.name = name
-        self._stated_query_space = query_space
+        if isinstance(docnos, str | Path):
+            super().__init__(docnos)
+            content = artifact.read(Path(docnos), _identity(), encoders or {})
+        else:
+            super().__init__(pt.Artifact.NO_PATH)
+            content = artifact.Content(Records(docnos), {}, name, query_space)
+        self._records = content.records
+        self._operands: Mapping[str, Bound] = MappingProxyType(dict(content.operands))
+        self._stated_query_space = content.query_space
+        self.name = content.name
 
     @property
     def docnos(self) -> npt.NDArray[np.object_]:
@@ -136,6 +155,7 @@ class Collection(pt.Artifact):
             if name in bound:
                 raise BindingError("duplicate_name", f"{name!r} is bound already", "operands are bound once: rename it")
             bound[name] = bind_value(name, value, self._records)
+        self._refuse_second_spaces(bound)
         return self._with(bound)
 
     def bind_columns(self, frame: pd.DataFrame, columns: Iterable[str] | None = None) -> Collection:
@@ -243,6 +263,92 @@ class Collection(pt.Artifact):
             raise BindingError("query_space", message, "say which: Collection(docnos, query_space=…)")
         return next(iter(spaces), None)
 
+    def orient(self, name: str | None = None) -> Orientation:
+        """What a program may name here.
+
+        Args:
+            name: one operand, in detail; without it, a short answer about all, however many are bound.
+
+        Returns:
+            A table when printed, `to_dict()` for programs.
+
+        Raises:
+            UnknownNameError: `unknown_name`.
+        """
+        if name is None:
+            return orient(self.name, self._records, self._operands, self._stated_query_space)
+        if name not in self._operands:
+            raise unknown_name(name, self._operands)
+        return orient_operand(name, self._records, self._operands)
+
+    def save(self, path: str | Path, *, leave_out: Iterable[str] = ()) -> Collection:
+        """Write it into a new folder: aside, then renamed, so that what is there is whole.
+
+        Signed-hash encoders are saved by their parameters; of any other encoder the identity is, and
+        `Collection.load(path, encoders={identity: encoder})` gives it back.
+
+        Args:
+            path: the folder, which must not exist yet.
+            leave_out: operands that are not saved; live retrievers cannot be.
+
+        Returns:
+            The collection as saved, whose `path` is the folder.
+
+        Raises:
+            BindingError: `live_retriever`; `unknown_name`, for an operand to leave out.
+            DataError: `path_exists`, `unwritable`.
+        """
+        omitted = frozenset(leave_out)
+        for name in omitted:
+            if name not in self._operands:
+                raise unknown_name(name, self._operands)
+        folder = Path(path)
+        content = artifact.Content(self._records, self._operands, self.name, self._stated_query_space)
+        artifact.write(folder, content, _identity(), omitted)
+        kept = {name: operand for name, operand in self._operands.items() if name not in omitted}
+        saved = self._with(kept)
+        saved.path = folder
+        return saved
+
+    @cached_property
+    def digest(self) -> str:
+        """Of records and operands, the same on every machine; encoders and live retrievers count by their identity."""
+        space = self._stated_query_space
+        digest = sha256(canonical([self._records.docnos.tolist(), space_to_dict(space) if space else None]))
+        for name in sorted(self._operands):
+            digest.update(canonical(name))
+            digest.update(take_apart(self._operands[name]).digest)
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        """The same records with the same operands; names of collections do not count."""
+        return self is other or (isinstance(other, Collection) and self.digest == other.digest)
+
+    def __hash__(self) -> int:
+        """By content."""
+        return hash(self.digest)
+
+    def __copy__(self) -> Collection:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Collection:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is derived is derived again, and a read-only view of a dict cannot be pickled.
+        derived = ("_shared", "_per_query", "_shared_names")
+        state = {key: value for key, value in self.__dict__.items() if key not in derived}
+        return {**state, "_operands": dict(self._operands), "path": None if self._in_memory else self.path}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.path = pt.Artifact.NO_PATH if state["path"] is None else state["path"]
+        # Arrays come out of a pickle writable.
+        self._operands = MappingProxyType({name: freeze(operand) for name, operand in state["_operands"].items()})
+
+    def _repr_html_(self) -> str:
+        return self.orient()._repr_html_()
+
     def __repr__(self) -> str:
         """Short: the name, the number of records, and the names of operands."""
         label = f" {self.name!r}" if self.name else ""
@@ -250,12 +356,33 @@ class Collection(pt.Artifact):
         return f"<Collection{label}: {len(self):,} records; {names}>"
 
     def _with(self, operands: Mapping[str, Bound]) -> Collection:
-        made = copy.copy(self)
-        for derived in ("_shared", "_per_query", "_shared_names"):
-            made.__dict__.pop(derived, None)
-        made.path = pt.Artifact.NO_PATH
+        made: Collection = object.__new__(type(self))
+        pt.Artifact.__init__(made, pt.Artifact.NO_PATH)
+        made._records, made.name = self._records, self.name
+        made._stated_query_space = self._stated_query_space
         made._operands = MappingProxyType(dict(operands))
         return made
+
+    @property
+    def _in_memory(self) -> bool:
+        return self.path is pt.Artifact.NO_PATH
+
+    def _refuse_second_spaces(self, operands: Mapping[str, Bound]) -> None:
+        """A space is a named identity: of two that share a name, messages could not tell which is meant."""
+        stated = self._stated_query_space
+        known: dict[str, tuple[str, Space]] = {stated.name: ("the query space", stated)} if stated else {}
+        for name, operand in operands.items():
+            space = operand.binding.type.space
+            if space is None:
+                continue
+            first, other = known.setdefault(space.name, (name, space))
+            if other != space:
+                facts, others = space_to_dict(space), space_to_dict(other)
+                differing = ", ".join(
+                    f"{key} {facts[key]!r}, not {others[key]!r}" for key in facts if facts[key] != others[key]
+                )
+                message = f"{name} is in a space {space.name!r} that is not the one of {first}: {differing}"
+                raise BindingError("space", message, "give the same Space, or another name to another one")
 
     @cached_property
     def _shared(self) -> dict[str, Operand]:
@@ -286,3 +413,9 @@ class Collection(pt.Artifact):
             self._records.positions(docnos, f"input (qid {qid})")
             scores = dict(zip(docnos, (columns["score"][row] for row in rows), strict=True))
         return Topic(qid, query, first("query_vec"), scores)
+
+
+def _identity() -> dict[str, str]:
+    """What tells PyTerrier which class opens the folder."""
+    hint = Collection.ARTIFACT_PACKAGE_HINT
+    return {"type": Collection.ARTIFACT_TYPE, "format": Collection.ARTIFACT_FORMAT, "package_hint": hint}

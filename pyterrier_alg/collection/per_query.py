@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from pyterrier_alg.algebra.errors import BindingError
 from pyterrier_alg.algebra.kinds import Binding
 from pyterrier_alg.collection.operands import MaskOperand, Operand, RelationOperand, VectorOperand
@@ -43,3 +45,12 @@ class PerQuery:
 
 #: What a collection keeps by name: an operand, or one for each query.
 Bound: TypeAlias = Operand | PerQuery
+
+
+def freeze(operand: Bound) -> Bound:
+    """The same operand, its arrays read-only."""
+    for member in operand.by_qid.values() if isinstance(operand, PerQuery) else (operand,):
+        for value in vars(member).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+    return operand

@@ -69,6 +69,9 @@ class Records:
         self.order[ascending] = np.arange(len(names), dtype=np.int64)
         frozen(self.order)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.given.tolist(),)
+
     def __len__(self) -> int:
         """How many records there are."""
         return len(self.docnos)

@@ -1,0 +1,276 @@
+"""Operands taken apart into what JSON and .npy files hold, and put together again; digests are made of the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyterrier_alg.algebra.errors import AlgebraError, BindingError
+from pyterrier_alg.algebra.kinds import Binding, Distance, Kind, Space, Type
+from pyterrier_alg.collection.lexical import RecordedRetriever
+from pyterrier_alg.collection.operands import (
+    ColumnOperand,
+    Encoder,
+    MaskOperand,
+    MatrixOperand,
+    NumberOperand,
+    RelationOperand,
+    RetrieverOperand,
+    Rows,
+    TextOperand,
+    VectorOperand,
+)
+from pyterrier_alg.collection.per_query import Bound, PerQuery
+from pyterrier_alg.collection.records import frozen, texts
+from pyterrier_alg.collection.signed_hash import SignedHashEncoder
+
+#: How arrays are stored, on every machine: little-endian float32, float64 and int64.
+_STORED = {"f4": "<f4", "f8": "<f8", "i8": "<i8"}
+
+
+#: The sort of a retriever that no file can hold.
+LIVE = "live"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """An operand as data.
+
+    Attributes:
+        header: what JSON holds, with the sort of the operand.
+        arrays: by name: float32, float64 or int64.
+        texts: by name: lists of strings.
+    """
+
+    header: Mapping[str, Any]
+    arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> bytes:
+        """Of all content, the same on every machine."""
+        digest = sha256(canonical(self.header))
+        for name, array in self.arrays.items():
+            digest.update(canonical([name, *array.shape]))
+            digest.update(stored(array).reshape(-1).data)
+        for name, values in self.texts.items():
+            digest.update(canonical([name, *values]))
+        return digest.digest()
+
+
+@dataclass(frozen=True)
+class LostEncoder:
+    """Stands where a saved matrix had an encoder that a file cannot hold.
+
+    Attributes:
+        identity: of the encoder that is wanted.
+    """
+
+    identity: str
+
+    def encode(self, text: str) -> Rows:
+        """No text can be encoded.
+
+        Raises:
+            AlgebraError: `missing_encoder`.
+        """
+        raise AlgebraError(
+            "missing_encoder",
+            f"the query encoder {self.identity!r} was not saved with the collection",
+            f"Collection.load(path, encoders={{{self.identity!r}: encoder}})",
+        )
+
+
+def canonical(value: Any) -> bytes:
+    """JSON bytes that are the same for equal values."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def stored(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array as it is written: contiguous, little-endian; not copied where it is so already."""
+    return np.ascontiguousarray(array, dtype=_STORED[array.dtype.str[1:]])
+
+
+def take_apart(operand: Bound) -> Parts:
+    """An operand as data."""
+    match operand:
+        case NumberOperand(value=number):
+            return Parts({"sort": "number", "value": number})
+        case TextOperand(value=text):
+            return Parts({"sort": "text", "value": text})
+        case VectorOperand(values=values, space=space):
+            return Parts({"sort": "vector", "space": space_to_dict(space)}, {"values": values})
+        case MatrixOperand(positions=positions, rows=rows, space=space, encoder=encoder):
+            header = {"sort": "matrix", "space": space_to_dict(space), "encoder": _encoder_to_dict(encoder)}
+            return Parts(header, {"positions": positions, "rows": rows})
+        case RelationOperand(positions=positions, scores=scores):
+            return Parts({"sort": "relation"}, {"positions": positions, "scores": scores})
+        case MaskOperand(positions=positions):
+            return Parts({"sort": "mask"}, {"positions": positions})
+        case ColumnOperand(positions=positions, values=values, kind=kind):
+            header = {"sort": "column", "kind": kind.value}
+            return Parts(header, {"positions": positions}, {"values": values.tolist()})
+        case RetrieverOperand(retriever=RecordedRetriever() as recorded):
+            return _recorded_parts(recorded)
+        case RetrieverOperand(retriever=retriever):
+            depth = retriever.default_depth
+            return Parts({"sort": LIVE, "identity": retriever.identity, "default_depth": depth})
+        case PerQuery():
+            return _per_query_parts(operand)
+
+
+def put_together(parts: Parts, docnos: npt.NDArray[np.object_], encoders: Mapping[str, Encoder]) -> Bound:
+    """An operand from its data.
+
+    Args:
+        parts: as `take_apart` gave them.
+        docnos: of the collection, in code-point order.
+        encoders: by identity, for matrices whose encoder is not stored.
+
+    Raises:
+        KeyError, TypeError, ValueError: where the data are no operand of such a collection.
+    """
+    operand = _SORTS[parts.header["sort"]](parts, encoders)
+    for positions in (array for name, array in parts.arrays.items() if name == "positions"):
+        if positions.ndim != 1 or (len(positions) and not 0 <= positions.min() <= positions.max() < len(docnos)):
+            raise ValueError("positions outside the collection")
+    return operand
+
+
+def space_to_dict(space: Space) -> dict[str, Any]:
+    """As JSON-ready values."""
+    return {
+        "name": space.name,
+        "dimensions": space.dimensions,
+        "distance": space.distance.value,
+        "scalar": space.scalar,
+        "document_encoder": space.document_encoder,
+        "query_encoder": space.query_encoder,
+    }
+
+
+def space_from_dict(values: Mapping[str, Any]) -> Space:
+    """The space that `space_to_dict` was given."""
+    return Space(**{**values, "distance": Distance(values["distance"])})
+
+
+def _encoder_to_dict(encoder: Encoder | None) -> dict[str, Any] | None:
+    if encoder is None:
+        return None
+    known = {"dimensions": encoder.dimensions, "seed": encoder.seed} if isinstance(encoder, SignedHashEncoder) else None
+    return {"identity": encoder.identity, "signed_hash": known}
+
+
+def _encoder(values: Mapping[str, Any] | None, encoders: Mapping[str, Encoder]) -> Encoder | None:
+    if values is None:
+        return None
+    identity = values["identity"]
+    if identity in encoders:
+        if encoders[identity].identity != identity:
+            message = f"the encoder given for {identity!r} says that it is {encoders[identity].identity!r}"
+            raise BindingError("encoder", message)
+        return encoders[identity]
+    return SignedHashEncoder(**values["signed_hash"]) if values["signed_hash"] else LostEncoder(identity)
+
+
+def _recorded_parts(recorded: RecordedRetriever) -> Parts:
+    pairs = [pair for found in recorded.results.values() for pair in found]
+    header = {
+        "sort": "recorded",
+        "identity": recorded.identity,
+        "depth": recorded.depth,
+        "default_depth": recorded.default_depth,
+        "hint": recorded.hint,
+    }
+    arrays = {
+        "offsets": _offsets([len(found) for found in recorded.results.values()]),
+        "scores": np.array([score for _, score in pairs], dtype=np.float64),
+    }
+    return Parts(header, arrays, {"queries": list(recorded.results), "docnos": [docno for docno, _ in pairs]})
+
+
+def _recorded(parts: Parts, encoders: Mapping[str, Encoder]) -> RetrieverOperand:
+    pairs = list(zip(parts.texts["docnos"], parts.arrays["scores"].tolist(), strict=True))
+    results = {query: tuple(pairs[part]) for query, part in zip(parts.texts["queries"], _slices(parts), strict=True)}
+    header = {name: value for name, value in parts.header.items() if name != "sort"}
+    return RetrieverOperand(RecordedRetriever(results=results, **header))
+
+
+def _per_query_parts(operand: PerQuery) -> Parts:
+    kind, members = operand.binding.type, list(operand.by_qid.values())
+    header: dict[str, Any] = {"sort": "per query", "kind": kind.kind.value, "space": None}
+    qids = {"qids": list(operand.by_qid)}
+    if kind.space is not None:
+        header["space"] = space_to_dict(kind.space)
+        vectors = [member.values for member in members if isinstance(member, VectorOperand)]
+        rows = np.stack(vectors) if vectors else np.empty((0, kind.space.dimensions), np.float32)
+        return Parts(header, {"rows": rows}, qids)
+    sets = [member for member in members if not isinstance(member, VectorOperand)]
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "offsets": _offsets([len(member.positions) for member in sets]),
+        "positions": np.concatenate([np.empty(0, np.int64), *(member.positions for member in sets)]),
+    }
+    if kind.kind is Kind.RELATION:
+        scores = [member.scores for member in members if isinstance(member, RelationOperand)]
+        arrays["scores"] = np.concatenate([np.empty(0), *scores])
+    return Parts(header, arrays, qids)
+
+
+def _per_query(parts: Parts, encoders: Mapping[str, Encoder]) -> PerQuery:
+    kind, qids, arrays = Kind(parts.header["kind"]), parts.texts["qids"], parts.arrays
+    if kind is Kind.VECTOR:
+        space = space_from_dict(parts.header["space"])
+        vectors = {qid: VectorOperand(row, space) for qid, row in zip(qids, arrays["rows"], strict=True)}
+        return PerQuery(vectors, Binding(Type(kind, space)))
+    slices = dict(zip(qids, _slices(parts), strict=True))
+    none = frozen(np.empty(0, np.int64))
+    if kind is Kind.MASK:
+        masks = {qid: MaskOperand(arrays["positions"][part]) for qid, part in slices.items()}
+        return PerQuery(masks, Binding(Type(kind)), MaskOperand(none))
+    relations = {
+        qid: RelationOperand(arrays["positions"][part], arrays["scores"][part]) for qid, part in slices.items()
+    }
+    return PerQuery(relations, Binding(Type(kind)), RelationOperand(none, frozen(np.empty(0))))
+
+
+def _offsets(sizes: Sequence[int]) -> npt.NDArray[np.int64]:
+    return np.cumsum([0, *sizes], dtype=np.int64)
+
+
+def _slices(parts: Parts) -> list[slice]:
+    bounds = parts.arrays["offsets"].tolist()
+    return [slice(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+
+
+def _matrix(parts: Parts, encoders: Mapping[str, Encoder]) -> MatrixOperand:
+    space, rows, positions = space_from_dict(parts.header["space"]), parts.arrays["rows"], parts.arrays["positions"]
+    if rows.shape != (len(positions), space.dimensions):
+        raise ValueError(f"rows of shape {rows.shape}")
+    return MatrixOperand(positions, rows, space, _encoder(parts.header["encoder"], encoders))
+
+
+def _vector(parts: Parts, encoders: Mapping[str, Encoder]) -> VectorOperand:
+    return VectorOperand(parts.arrays["values"], space_from_dict(parts.header["space"]))
+
+
+def _column(parts: Parts, encoders: Mapping[str, Encoder]) -> ColumnOperand:
+    return ColumnOperand(parts.arrays["positions"], texts(parts.texts["values"]), Kind(parts.header["kind"]))
+
+
+_SORTS: dict[str, Callable[[Parts, Mapping[str, Encoder]], Bound]] = {
+    "number": lambda parts, encoders: NumberOperand(float(parts.header["value"])),
+    "text": lambda parts, encoders: TextOperand(str(parts.header["value"])),
+    "vector": _vector,
+    "matrix": _matrix,
+    "relation": lambda parts, encoders: RelationOperand(parts.arrays["positions"], parts.arrays["scores"]),
+    "mask": lambda parts, encoders: MaskOperand(parts.arrays["positions"]),
+    "column": _column,
+    "recorded": _recorded,
+    "per query": _per_query,
+}
