@@ -1,8 +1,9 @@
 """Collections: what a program may name. Records, operands, spaces; Vaswani ready made."""
 
 from pyterrier_alg.algebra.kinds import Distance, Space
-from pyterrier_alg.collection.collection import Collection, Topic
+from pyterrier_alg.collection.collection import Collection
 from pyterrier_alg.collection.specs import Column, Mask, Matrix, QueryVectors, Relation, Retriever, Run, Vector
+from pyterrier_alg.collection.topics import Topic
 from pyterrier_alg.collection.vaswani import vaswani
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from numbers import Real
 from typing import Any, TypeAlias
@@ -14,25 +14,24 @@ import pandas as pd
 
 from pyterrier_alg.algebra.errors import BindingError, ProgramError
 from pyterrier_alg.algebra.expressions import check_name
-from pyterrier_alg.algebra.kinds import Binding, Kind, Space, Type
+from pyterrier_alg.algebra.kinds import Binding, Kind, Type
 from pyterrier_alg.algebra.operators import RESERVED
 from pyterrier_alg.collection.columns import bind_column, is_date, iso_day
+from pyterrier_alg.collection.frames import frame_columns, grouped
 from pyterrier_alg.collection.lexical import as_retriever
 from pyterrier_alg.collection.operands import (
     MaskOperand,
-    MatrixOperand,
     NumberOperand,
     Positions,
     RelationOperand,
     RetrieverOperand,
     Scores,
     TextOperand,
-    VectorOperand,
 )
 from pyterrier_alg.collection.per_query import Bound, PerQuery
 from pyterrier_alg.collection.records import Records, frozen, is_text
-from pyterrier_alg.collection.rows import as_rows, as_vector, in_space
 from pyterrier_alg.collection.specs import Column, Mask, Matrix, QueryVectors, Relation, Retriever, Run, Vector
+from pyterrier_alg.collection.vectors import bind_matrix, bind_query_vectors, bind_vector
 from pyterrier_alg.relation import ScoredRelation
 
 #: The reserved name that people bind themselves: the day that ages are counted to.
@@ -136,76 +135,6 @@ def finite_number(value: Any, what: str) -> float:
     return number
 
 
-def frame_columns(frame: pd.DataFrame, wanted: Sequence[str], operand: str) -> list[list[Any]]:
-    """The values of these columns of a frame.
-
-    Raises:
-        BindingError: `bad_operand`, naming the missing ones.
-    """
-    missing = [column for column in wanted if column not in frame.columns]
-    if missing:
-        have = ", ".join(map(str, frame.columns)) or "none"
-        raise BindingError("bad_operand", f"{operand} has no column {', '.join(missing)}; its columns are {have}")
-    return [frame[column].tolist() for column in wanted]
-
-
-def check_qid(qid: object, operand: str) -> str:
-    """A qid as PyTerrier has them.
-
-    Raises:
-        BindingError: `bad_qid`.
-    """
-    if not is_text(qid):
-        message = f"{operand} has the qid {qid!r}, a {type(qid).__name__}"
-        raise BindingError("bad_qid", message, "qids are strings: frame.assign(qid=frame['qid'].astype(str))")
-    return str(qid)
-
-
-def grouped(qids: Sequence[object], rows: Sequence[Any], operand: str) -> dict[str, list[Any]]:
-    """Rows by qid, in the order in which the qids first occur."""
-    groups: dict[str, list[Any]] = {}
-    for qid, row in zip(qids, rows, strict=True):
-        groups.setdefault(check_qid(qid, operand), []).append(row)
-    return groups
-
-
-def bind_matrix(name: str, spec: Matrix, records: Records) -> MatrixOperand:
-    """A matrix, its rows in position order."""
-    _check_space(name, spec.space)
-    _check_encoder(name, spec)
-    rows, docnos = spec.rows, spec.docnos
-    if isinstance(rows, pd.DataFrame):
-        docnos, rows = frame_columns(rows, ("docno", "doc_vec"), name)
-    elif isinstance(rows, Mapping):
-        docnos, rows = list(rows), list(rows.values())
-    positions = records.order if docnos is None else records.positions(docnos, name)
-    names = records.docnos[positions].tolist()
-    checked = as_rows(rows, spec.space, names, name)
-    stored, kept = in_space(
-        checked, spec.space, names, name, normalise=spec.normalise, drop_zero_rows=spec.drop_zero_rows
-    )
-    positions = positions[kept]
-    order = np.argsort(positions)
-    return MatrixOperand(frozen(positions[order]), frozen(stored[order]), spec.space, spec.encoder)
-
-
-def _check_space(name: str, space: object) -> None:
-    if not isinstance(space, Space):
-        raise BindingError("bad_operand", f"the space of {name} is a {type(space).__name__}, not a Space")
-
-
-def _check_encoder(name: str, spec: Matrix) -> None:
-    if spec.encoder is None:
-        return
-    stated, identity = spec.space.query_encoder, getattr(spec.encoder, "identity", None)
-    if not isinstance(identity, str) or not callable(getattr(spec.encoder, "encode", None)):
-        message = f"the encoder of {name} is a {type(spec.encoder).__name__} without identity and encode(text)"
-        raise BindingError("bad_operand", message)
-    if stated and stated != identity:
-        message = f"the space of {name} names the query encoder {stated!r}, the encoder given is {identity!r}"
-        raise BindingError("encoder", message, "vectors of two encoders never meet: give the encoder of the space")
-
-
 def _bind_relation(name: str, spec: Relation, records: Records) -> Bound:
     scores = spec.scores
     if isinstance(scores, pd.DataFrame):
@@ -242,31 +171,6 @@ def _bind_run(name: str, spec: Run, records: Records) -> PerQuery:
     groups = grouped(qids, list(zip(docnos, scores, strict=True)), name)
     relations = {qid: scores_of(pairs, records, f"{name} (qid {qid})") for qid, pairs in groups.items()}
     return PerQuery(relations, Binding(Type(Kind.RELATION)), scores_of({}, records, name))
-
-
-def _bind_vector(name: str, spec: Vector, records: Records) -> VectorOperand:
-    _check_space(name, spec.space)
-    return VectorOperand(as_vector(spec.values, spec.space, name), spec.space)
-
-
-def _bind_query_vectors(name: str, spec: QueryVectors, records: Records) -> PerQuery:
-    _check_space(name, spec.space)
-    if isinstance(spec.vectors, pd.DataFrame):
-        qids, vectors = frame_columns(spec.vectors, ("qid", "query_vec"), name)
-    elif isinstance(spec.vectors, Mapping):
-        qids, vectors = list(spec.vectors), list(spec.vectors.values())
-    else:
-        message = f"the vectors of {name} are a {type(spec.vectors).__name__}"
-        raise BindingError("bad_operand", message, "a frame [qid, query_vec] or a dict qid to vector")
-    groups = grouped(qids, vectors, name)
-    twice = [qid for qid, found in groups.items() if len(found) > 1]
-    if twice:
-        raise BindingError("duplicate_qid", f"{name} has more than one vector for qid {twice[0]!r}")
-    by_qid = {
-        qid: VectorOperand(as_vector(found[0], spec.space, f"{name} (qid {qid})"), spec.space)
-        for qid, found in groups.items()
-    }
-    return PerQuery(by_qid, Binding(Type(Kind.VECTOR, spec.space)))
 
 
 def _bind_plain_column(name: str, spec: Column, records: Records) -> Bound:
@@ -313,12 +217,12 @@ _Binder: TypeAlias = Callable[[str, Any, Records], Bound]
 #: What a value is, in the order in which it is asked.
 _BINDERS: tuple[tuple[type | tuple[type, ...], _Binder], ...] = (
     (Matrix, bind_matrix),
-    (Vector, _bind_vector),
+    (Vector, bind_vector),
     (Relation, _bind_relation),
     (Mask, _bind_mask),
     (Column, _bind_plain_column),
     (Run, _bind_run),
-    (QueryVectors, _bind_query_vectors),
+    (QueryVectors, bind_query_vectors),
     (Retriever, _bind_retriever),
     ((bool, np.bool_, Real), _bind_number),
     (str, _bind_text),

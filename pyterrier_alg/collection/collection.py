@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -20,40 +19,16 @@ from pyterrier_alg.algebra.expressions import Name
 from pyterrier_alg.algebra.kinds import Binding, Kind, Space, Type
 from pyterrier_alg.algebra.operators import RESERVED_OPERANDS
 from pyterrier_alg.collection import artifact
-from pyterrier_alg.collection.binding import (
-    bind_value,
-    check_operand_name,
-    check_qid,
-    frame_columns,
-    grouped,
-    scores_of,
-    unknown_name,
-)
-from pyterrier_alg.collection.columns import is_missing
-from pyterrier_alg.collection.operands import Encoder, MatrixOperand, Operand, Rows, Scope, TextOperand, VectorOperand
+from pyterrier_alg.collection.binding import bind_value, check_operand_name, scores_of, unknown_name
+from pyterrier_alg.collection.frames import check_qid, frame_columns
+from pyterrier_alg.collection.operands import Encoder, MatrixOperand, Operand, Scope, TextOperand, VectorOperand
 from pyterrier_alg.collection.orienting import Orientation, orient, orient_operand
 from pyterrier_alg.collection.parts import canonical, space_to_dict, take_apart
 from pyterrier_alg.collection.per_query import Bound, PerQuery, freeze
-from pyterrier_alg.collection.records import Records, is_text
+from pyterrier_alg.collection.records import Records
 from pyterrier_alg.collection.rows import as_vector
 from pyterrier_alg.collection.specs import Column
-
-
-@dataclass(frozen=True, eq=False)
-class Topic:
-    """One query, as a topics or results frame has it.
-
-    Attributes:
-        qid: its id.
-        query: its text, which programs name `query`; None where there is none.
-        vector: which programs name `query_vec`.
-        input: docno to score, the relation that came in; which programs name `input`.
-    """
-
-    qid: str
-    query: str | None = None
-    vector: Rows | None = None
-    input: Mapping[str, float] | None = None
+from pyterrier_alg.collection.topics import Topic, read_topics
 
 
 class Collection(pt.Artifact):
@@ -217,14 +192,7 @@ class Collection(pt.Artifact):
         Raises:
             BindingError: `bad_operand`, `bad_qid`, `duplicate_qid`, `duplicate_docno`.
         """
-        (qids,) = frame_columns(frame, ("qid",), "the topics")
-        groups = grouped(qids, range(len(qids)), "the topics")
-        results = "docno" in frame.columns and "score" in frame.columns
-        if not results and len(groups) < len(qids):
-            twice = next(qid for qid, rows in groups.items() if len(rows) > 1)
-            raise BindingError("duplicate_qid", f"the topics have the qid {twice!r} more than once")
-        columns = {name: frame[name].tolist() for name in ("query", "query_vec", "docno", "score") if name in frame}
-        return [self._topic(qid, rows, columns, results) for qid, rows in groups.items()]
+        return read_topics(frame, self._records)
 
     def bindings(self, columns: Iterable[str] = ()) -> dict[str, Binding]:
         """What the checker knows of each name before any topic is seen.
@@ -397,22 +365,6 @@ class Collection(pt.Artifact):
     @cached_property
     def _shared_names(self) -> frozenset[str]:
         return frozenset(self._shared)
-
-    def _topic(self, qid: str, rows: list[int], columns: Mapping[str, list[Any]], results: bool) -> Topic:
-        def first(name: str) -> Any:
-            # Operators of PyTerrier leave query columns empty on rows that only their right side has.
-            values: list[Any] = [columns[name][row] for row in rows] if name in columns else []
-            return next((value for value in values if not is_missing(value)), None)
-
-        query = first("query")
-        if query is not None and not is_text(query):
-            raise BindingError("bad_operand", f"the query of qid {qid!r} is a {type(query).__name__}, not a text")
-        scores: dict[str, float] | None = None
-        if results:
-            docnos = [columns["docno"][row] for row in rows]
-            self._records.positions(docnos, f"input (qid {qid})")
-            scores = dict(zip(docnos, (columns["score"][row] for row in rows), strict=True))
-        return Topic(qid, query, first("query_vec"), scores)
 
 
 def _identity() -> dict[str, str]:

@@ -1,0 +1,44 @@
+"""Frames as PyTerrier has them: their columns, and their rows by qid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from pyterrier_alg.algebra.errors import BindingError
+from pyterrier_alg.collection.records import is_text
+
+
+def frame_columns(frame: pd.DataFrame, wanted: Sequence[str], operand: str) -> list[list[Any]]:
+    """The values of these columns of a frame.
+
+    Raises:
+        BindingError: `bad_operand`, naming the missing ones.
+    """
+    missing = [column for column in wanted if column not in frame.columns]
+    if missing:
+        have = ", ".join(map(str, frame.columns)) or "none"
+        raise BindingError("bad_operand", f"{operand} has no column {', '.join(missing)}; its columns are {have}")
+    return [frame[column].tolist() for column in wanted]
+
+
+def check_qid(qid: object, operand: str) -> str:
+    """A qid as PyTerrier has them.
+
+    Raises:
+        BindingError: `bad_qid`.
+    """
+    if not is_text(qid):
+        message = f"{operand} has the qid {qid!r}, a {type(qid).__name__}"
+        raise BindingError("bad_qid", message, "qids are strings: frame.assign(qid=frame['qid'].astype(str))")
+    return str(qid)
+
+
+def grouped(qids: Sequence[object], rows: Sequence[Any], operand: str) -> dict[str, list[Any]]:
+    """Rows by qid, in the order in which the qids first occur."""
+    groups: dict[str, list[Any]] = {}
+    for qid, row in zip(qids, rows, strict=True):
+        groups.setdefault(check_qid(qid, operand), []).append(row)
+    return groups

@@ -1,0 +1,70 @@
+"""Queries: one a row of a topics frame, or one a qid of a results frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from pyterrier_alg.algebra.errors import BindingError
+from pyterrier_alg.collection.columns import is_missing
+from pyterrier_alg.collection.frames import frame_columns, grouped
+from pyterrier_alg.collection.operands import Rows
+from pyterrier_alg.collection.records import Records, is_text
+
+
+@dataclass(frozen=True, eq=False)
+class Topic:
+    """One query, as a topics or results frame has it.
+
+    Attributes:
+        qid: its id.
+        query: its text, which programs name `query`; None where there is none.
+        vector: which programs name `query_vec`.
+        input: docno to score, the relation that came in; which programs name `input`.
+    """
+
+    qid: str
+    query: str | None = None
+    vector: Rows | None = None
+    input: Mapping[str, float] | None = None
+
+
+def read_topics(frame: pd.DataFrame, records: Records) -> list[Topic]:
+    """The queries of a frame, in its order.
+
+    Args:
+        frame: topics (`qid`, and `query`, `query_vec` where it has them), or results (with `docno` and `score` too).
+        records: the collection's, to which results must belong.
+
+    Raises:
+        BindingError: `bad_operand`, `bad_qid`, `duplicate_qid`, `duplicate_docno`, `unknown_docno`.
+    """
+    (qids,) = frame_columns(frame, ("qid",), "the topics")
+    groups = grouped(qids, range(len(qids)), "the topics")
+    results = "docno" in frame.columns and "score" in frame.columns
+    if not results and len(groups) < len(qids):
+        twice = next(qid for qid, rows in groups.items() if len(rows) > 1)
+        raise BindingError("duplicate_qid", f"the topics have the qid {twice!r} more than once")
+    names = [name for name in ("query", "query_vec", "docno", "score") if name in frame.columns]
+    columns = dict(zip(names, frame_columns(frame, names, "the topics"), strict=True))
+    return [_topic(qid, rows, columns, records if results else None) for qid, rows in groups.items()]
+
+
+def _topic(qid: str, rows: Sequence[int], columns: Mapping[str, Sequence[Any]], records: Records | None) -> Topic:
+    def first(name: str) -> Any:
+        # Operators of PyTerrier leave query columns empty on rows that only their right side has.
+        values: list[Any] = [columns[name][row] for row in rows] if name in columns else []
+        return next((value for value in values if not is_missing(value)), None)
+
+    query = first("query")
+    if query is not None and not is_text(query):
+        raise BindingError("bad_operand", f"the query of qid {qid!r} is a {type(query).__name__}, not a text")
+    scores: dict[str, float] | None = None
+    if records is not None:
+        docnos = [columns["docno"][row] for row in rows]
+        records.positions(docnos, f"input (qid {qid})")
+        scores = dict(zip(docnos, (columns["score"][row] for row in rows), strict=True))
+    return Topic(qid, query, first("query_vec"), scores)
