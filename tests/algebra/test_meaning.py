@@ -406,6 +406,12 @@ def test_no_score_depends_on_the_order_of_records(scores, shuffler):
         assert list(one.items()) == list(other.items()), text
 
 
+def test_a_centroid_is_the_exact_sum_over_the_number_of_rows():
+    rows = dict(zip("abcde", [(1, 0), (2.0**60, 0), (2.0**120, 0), (-(2.0**120), 0), (-(2.0**60), 0)], strict=True))
+    world = World(WORLD.records, {"E": Matrix(rows, DOT), "all": OPERANDS["all"]})
+    assert steps(parse("v = centroid(E, all)\nE @ v"), world)["v"].values == (single(1 / 5), 0.0)
+
+
 def test_zscore_is_the_exact_sums_of_one_order_of_operations():
     values = {"a": 0.1, "b": 0.7, "c": 0.2, "d": 1e9}
     mean = math.fsum(values.values()) / 4
