@@ -169,6 +169,10 @@ def _read_meta(path: Path, identity: Mapping[str, str]) -> dict[str, Any]:
     stated = meta.pop("sha256", None)
     if sha256(canonical(meta)).hexdigest() != stated:
         raise DataError("corrupted_data", f"{file} is not what was written: its checksum differs", _MEND)
+    outside = [name for name in meta["files"] if Path(name).name != name]
+    if outside:
+        # A checksum tells who damaged nothing, not who means well.
+        raise DataError("corrupted_data", f"{file} names a file outside its folder: {outside[0]}", _MEND)
     return meta
 
 

@@ -184,7 +184,9 @@ class TerrierRetriever:
         if find_spec("jnius") is None:
             raise MissingExtraError("terrier", f"live search ({self.identity})")
         try:
-            pt.java.init()
+            # A second start is refused.
+            if not pt.java.started():
+                pt.java.init()
         except Exception as error:
             message = f"{self.identity} needs Java 11 or newer: {error}"
             raise AlgebraError("missing_java", message, "install a JDK and set JAVA_HOME") from error

@@ -349,7 +349,6 @@ def test_a_name_is_bound_once(records):
         (["a", None], "bad_docno", ["None", "row 1"]),
         (["a", ""], "bad_docno", ["''", "row 1"]),
         (["a", "\udc00"], "bad_docno", ["row 1"]),
-        ("abc", "bad_docno", ["'abc'"]),
     ],
 )
 def test_docnos_that_make_no_collection(docnos, code, told):

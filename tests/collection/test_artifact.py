@@ -1,0 +1,282 @@
+"""Collections on disk: what is written is what comes back, and what is damaged is named."""
+
+import json
+from configparser import ConfigParser
+from datetime import date
+from hashlib import sha256
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+import pytest
+
+from pyterrier_alg.algebra import AlgebraError, BindingError, DataError, parse
+from pyterrier_alg.collection import (
+    Collection,
+    Column,
+    Distance,
+    Mask,
+    Matrix,
+    QueryVectors,
+    Retriever,
+    Run,
+    Space,
+    Topic,
+    Vector,
+    vaswani,
+)  # fmt: skip
+from pyterrier_alg.collection.lexical import RecordedRetriever
+from pyterrier_alg.collection.signed_hash import SignedHashEncoder
+from pyterrier_alg.engines.vectorised import VectorisedEngine
+
+TEXT, FLAT = Space("text", 2), Space("flat", 2, Distance.L2, query_encoder="table")
+HASHED = Space("hashed", 4, document_encoder="signed-hash/blake2b/seed=7/4")
+RUN = pd.DataFrame({"qid": ["1", "1", "2"], "docno": ["a", "é", "a"], "score": [2.0, 1.0, 3.0]})
+
+
+class TableEncoder:
+    identity = "table"
+
+    def encode(self, text):
+        return np.array([len(text), 1], dtype=np.float32)
+
+
+class Live:
+    identity, default_depth = "a live one", 10
+
+    def search(self, text, depth):
+        return {"a": 1.0}
+
+
+def make():
+    encoder = SignedHashEncoder(4, seed=7)
+    recorded = RecordedRetriever.of(
+        pd.DataFrame({"qid": ["1", "2"], "query": ["Wave guides", "nothing"]}), RUN[:2],
+        identity="recorded", depth=2, hint="elsewhere"
+    )  # fmt: skip
+    return Collection(["é", "a", 'q"\n'], name="näme", query_space=TEXT).bind(**{
+        "E": Matrix([[1, 0], [0, 1]], TEXT, docnos=["a", "é"]),
+        "F": Matrix([[1, 2], [3, 4], [0, 0]], FLAT, TableEncoder()),
+        "H": Matrix({"a": encoder.encode("wave guide")}, HASHED, encoder),
+        "none": Matrix({}, TEXT),
+        "v": Vector([3, 4], TEXT),
+        "group by": {"a": 0.1},
+        "empty": {},
+        "m": {"a"},
+        "lang": {"a": "en", "é": ""},
+        "published": {"a": date(2024, 1, 1)},
+        "blank": Column({"a": None}),
+        "alpha": 0.1,
+        "note": "a text",
+        "now": "2026-12-01",
+        "pool": Run(RUN),
+        "judged": Mask(RUN[["qid", "docno"]]),
+        "qv": QueryVectors({"1": [1, 0], "2": [0, 1]}, TEXT),
+        "bm25": Retriever(recorded),
+    })  # fmt: skip
+
+
+@pytest.fixture
+def saved(tmp_path):
+    make().save(tmp_path / "collection")
+    return tmp_path / "collection"
+
+
+def test_what_was_saved_comes_back(saved):
+    c = Collection.load(saved, encoders={"table": TableEncoder()})
+    assert c == make() and hash(c) == hash(make()) and list(c.operands) == list(make().operands)
+    assert (c.name, c.query_space, c.path) == ("näme", TEXT, saved)
+    assert c.docnos.tolist() == make().docnos.tolist() and c.orient().to_dict() == make().orient().to_dict()
+    assert c.bindings(["qid", "query"]) == make().bindings(["qid", "query"])
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "E @ v", "closeness(F, query)", "H @ query", "`group by` + 1", "m >> `group by`", 'isin(lang, "") >> pool',
+        "days_since(published, now)", "alpha * pool", "judged >> pool", "E @ qv", 'bm25("guides wave", 1)',
+        "fill(1, empty)", "none @ v",
+    ],
+)  # fmt: skip
+def test_programs_run_the_same(saved, program):
+    found = [
+        VectorisedEngine().run(parse(program), c.at(Topic("1", "wave")))
+        for c in (make(), Collection.load(saved, encoders={"table": TableEncoder()}))
+    ]
+    assert found[0] == found[1]
+
+
+def test_operands_without_content(tmp_path):
+    c = Collection([]).bind(
+        E=Matrix({}, TEXT),
+        w={},
+        m=set(),
+        pool=Run(RUN[:0]),
+        qv=QueryVectors({}, TEXT),
+        judged=Mask(RUN[["qid", "docno"]][:0]),
+    )
+    c.save(tmp_path / "empty")
+    assert Collection.load(tmp_path / "empty") == c
+
+
+def test_matrices_are_mapped_and_read_only(saved):
+    rows = Collection.load(saved).at().operands["E"].rows
+    base = rows
+    while base is not None and not isinstance(base, np.memmap):
+        base = base.base
+    assert isinstance(base, np.memmap) and not rows.flags.writeable
+
+
+def test_pyterrier_finds_it(saved, monkeypatch):
+    settings = ConfigParser()
+    settings.read(Path(__file__).parents[2] / "setup.cfg")
+    name, value = settings["options.entry_points"]["pyterrier.artifact"].strip().split(" = ")
+    monkeypatch.setattr(pt.utils, "entry_points", lambda group: [EntryPoint(name, value, group)])
+    c = pt.Artifact.load(str(saved))
+    assert isinstance(c, Collection) and c.path == saved
+    assert isinstance(pt.Artifact.load(str(saved), encoders={"table": TableEncoder()}), Collection)
+    meta = json.loads((saved / "pt_meta.json").read_text())
+    assert (meta["type"], meta["format"], meta["package_hint"]) == ("retrieval_collection", "alg", "pyterrier-alg")
+    assert pt.inspect.artifact_type_format(Collection) == ("retrieval_collection", "alg")
+
+
+def test_every_file_is_listed_with_its_checksum(saved):
+    files = json.loads((saved / "pt_meta.json").read_text())["files"]
+    assert set(files) | {"pt_meta.json"} == {path.name for path in saved.iterdir()}
+    for name, facts in files.items():
+        data = (saved / name).read_bytes()
+        assert (len(data), sha256(data).hexdigest()) == (facts["size"], facts["sha256"])
+
+
+def test_the_same_content_is_the_same_bytes(saved, tmp_path):
+    make().save(tmp_path / "again")
+    Collection.load(saved).save(tmp_path / "once more")
+    for path in saved.iterdir():
+        for folder in ("again", "once more"):
+            assert (tmp_path / folder / path.name).read_bytes() == path.read_bytes()
+
+
+def test_what_is_bound_later_is_in_memory(saved):
+    c = Collection.load(saved)
+    assert c.bind(beta=1.0).path == pt.Artifact.NO_PATH and c.path == saved
+
+
+def test_an_encoder_that_no_file_holds(saved):
+    c = Collection.load(saved)
+    scope = c.at(Topic("1", "wave"))
+    assert VectorisedEngine().run(parse('closeness(F, row(F, "a"))'), scope)
+    with pytest.raises(AlgebraError) as caught:
+        VectorisedEngine().run(parse("closeness(F, query)"), scope)
+    assert caught.value.code == "missing_encoder" and "encoders={'table'" in str(caught.value)
+
+
+def test_an_encoder_of_another_identity(saved):
+    with pytest.raises(BindingError, match=r"'table'.*signed-hash") as caught:
+        Collection.load(saved, encoders={"table": SignedHashEncoder(2)})
+    assert caught.value.code == "encoder"
+
+
+def test_live_retrievers_are_not_saved(tmp_path):
+    c = Collection(["a"]).bind(w={"a": 1.0}, search=Live())
+    with pytest.raises(BindingError, match=r"search.*leave_out=\['search'\]|live") as caught:
+        c.save(tmp_path / "live")
+    assert caught.value.code == "live_retriever" and list(tmp_path.iterdir()) == []
+    kept = c.save(tmp_path / "kept", leave_out=["search"])
+    assert kept == Collection(["a"]).bind(w={"a": 1.0}) == Collection.load(tmp_path / "kept")
+    with pytest.raises(KeyError):
+        c.save(tmp_path / "other", leave_out=["serach"])
+
+
+def test_nothing_is_written_over(saved):
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    with pytest.raises(DataError) as caught:
+        Collection(["a"]).save(saved)
+    assert caught.value.code == "path_exists" and str(saved) in str(caught.value)
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+
+
+def test_what_fails_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(DataError, match="No space left") as caught:
+        make().save(tmp_path / "collection")
+    assert caught.value.code == "unwritable" and list(tmp_path.iterdir()) == []
+
+
+DAMAGED = ["pt_meta.json", "docnos.json", "0000.rows.npy", "0000.positions.npy", "0008.values.json", "0017.scores.npy"]
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+@pytest.mark.parametrize(
+    ("damage", "code"),
+    [
+        (lambda path: path.unlink(), "missing_data"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-2]), "corrupted_data"),
+        (lambda path: path.write_bytes(b""), "corrupted_data"),
+        (lambda path: path.write_bytes(path.read_bytes() + b"0"), "corrupted_data"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-3] + b"\x01" + path.read_bytes()[-2:]), "corrupted_data"),
+    ],
+    ids=["missing", "truncated", "empty", "longer", "changed"],
+)
+def test_damage_is_named(saved, name, damage, code):
+    damage(saved / name)
+    with pytest.raises(DataError) as caught:
+        Collection.load(saved)
+    assert caught.value.code == code and name in str(caught.value)
+
+
+def rewrite(saved, change):
+    path = saved / "pt_meta.json"
+    meta = json.loads(path.read_text())
+    change(meta)
+    path.write_text(json.dumps(meta))
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda meta: meta.update(format_version=99), "unknown_version"),
+        (lambda meta: meta.pop("format_version"), "unknown_version"),
+        (lambda meta: meta.update(type="sparse_index"), "not_a_collection"),
+        (lambda meta: meta.update(name="other"), "corrupted_data"),
+        (lambda meta: meta["files"].pop("docnos.json"), "corrupted_data"),
+    ],
+)
+def test_metadata_of_something_else(saved, change, code):
+    rewrite(saved, change)
+    with pytest.raises(DataError, match=r"pt_meta\.json") as caught:
+        Collection.load(saved)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("name", ["../outside.json", "/etc/hostname", "a/b.npy"])
+def test_no_file_outside_the_folder_is_read(saved, name):
+    def change(meta):
+        meta["files"][name] = meta["files"]["docnos.json"]
+        del meta["sha256"]
+        meta["sha256"] = sha256(json.dumps(meta, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    rewrite(saved, change)
+    with pytest.raises(DataError, match=r"pt_meta\.json") as caught:
+        Collection.load(saved)
+    assert caught.value.code == "corrupted_data"
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(DataError, match="nowhere") as caught:
+        Collection.load(tmp_path / "nowhere")
+    assert caught.value.code == "missing_data"
+
+
+def test_vaswani_with_its_recorded_run(tmp_path):
+    c = vaswani(dimensions=32)
+    c.save(tmp_path / "vaswani")
+    again = Collection.load(tmp_path / "vaswani")
+    assert again == c
+    program = parse("top(10, w * (m >> (E @ query - 0.5 * (E @ q2)))) + 0 * bm25(query)")
+    topic = Topic("1", "MEASUREMENT OF DIELECTRIC CONSTANT OF LIQUIDS BY THE USE OF MICROWAVE TECHNIQUES")
+    assert VectorisedEngine().run(program, again.at(topic)) == VectorisedEngine().run(program, c.at(topic))
