@@ -167,7 +167,7 @@ class _Writer:
         if form == "unit":
             return f"unit({below})"
         if form == "scaled":
-            return f"{self.write('number', 0)} * {below}" if below[0] != "-" else f"-{below}"
+            return f"({self.write('number', 0)} * {below})" if below[0] != "-" else f"-{below}"
         return f"-{below}" if form == "negated" else f"({below} {self.one('+', '-')} {self.vector(depth - 1, space)})"
 
     def mask(self, depth: int) -> str:
