@@ -1,4 +1,4 @@
-"""The contract's example table, and what holds of every canonical text in it."""
+"""The contract's examples and sentences as tables, and what holds of every canonical text in them."""
 
 from pathlib import Path
 
@@ -11,8 +11,9 @@ from pyterrier_alg.algebra.operators import RESERVED_OPERANDS
 
 TABLE = [
     tuple(side.strip().replace(" ⏎ ", "\n") for side in line.split("  →  "))
-    for line in Path(__file__).with_name("examples.txt").read_text("utf-8").splitlines()
-    if not line.startswith("#")
+    for name in ("examples.txt", "sentences.txt")
+    for line in Path(__file__).with_name(name).read_text("utf-8").splitlines()
+    if "  →  " in line
 ]
 CODES = {
     "syntax", "bad_number", "bad_text", "lookalike", "chained_comparison", "unknown_name", "reserved_name",
@@ -49,7 +50,7 @@ def test_faulty_examples_are_refused_with_their_code(written, code):
     with pytest.raises(ProgramError) as caught:
         check(parse(written), BINDINGS)
     assert caught.value.code == code
-    assert [d.code for d in caught.value.diagnostics] == [code]
+    assert {fault.code for fault in caught.value.diagnostics} == {code}
 
 
 @pytest.mark.parametrize("key", OPERATORS)
