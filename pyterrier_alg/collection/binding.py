@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -12,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from pyterrier_alg.algebra.checking import suggest
 from pyterrier_alg.algebra.errors import BindingError, ProgramError
 from pyterrier_alg.algebra.expressions import check_name
 from pyterrier_alg.algebra.kinds import Binding, Kind, Type
@@ -46,7 +46,7 @@ class UnknownNameError(BindingError, KeyError):
 
 def unknown_name(name: object, names: Iterable[str]) -> UnknownNameError:
     """The error for a name that is not bound, with those that are close to it."""
-    close = difflib.get_close_matches(str(name), list(names), n=3)
+    close = suggest(str(name), names)
     hint = f"did you mean {', '.join(close)}?" if close else "orient() lists what is bound"
     return UnknownNameError("unknown_name", f"unknown operand {name!r}", hint)
 

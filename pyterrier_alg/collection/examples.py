@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -16,6 +17,7 @@ from pyterrier_alg.collection.operands import (
     NumberOperand,
     RelationOperand,
     RetrieverOperand,
+    Scores,
     VectorOperand,
 )
 from pyterrier_alg.collection.per_query import Bound, PerQuery
@@ -95,7 +97,7 @@ def _shared_expressions(operands: Mapping[str, Bound], records: Records) -> Iter
                 yield Name(name) * first
             case RelationOperand(scores=scores) if first != Name(name) and len(scores):
                 # Two digits: a bound that a person could have written.
-                yield (Name(name) >= Number(float(f"{np.median(scores):.2g}"))) >> first
+                yield (Name(name) >= Number(_middle(scores))) >> first
     yield from (Name(n) for n, operand in operands.items() if isinstance(operand, RelationOperand))
 
 
@@ -109,3 +111,10 @@ def _row(name: str, docno: str) -> Apply:
 
 def _top(scoring: Expression) -> Apply:
     return Apply("top", (Count("10"), scoring))
+
+
+def _middle(scores: Scores) -> float:
+    """About the median, in few digits."""
+    median = float(np.quantile(scores, 0.5, method="inverted_cdf"))
+    short = float(f"{median:.2g}")
+    return short if math.isfinite(short) else median

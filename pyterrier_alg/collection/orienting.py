@@ -189,7 +189,8 @@ def _range(scores: npt.NDArray[np.float64]) -> list[float] | None:
 def _quantiles(values: npt.NDArray[np.float64]) -> dict[str, float] | None:
     if not len(values):
         return None
-    found = np.quantile(values, _QUANTILES).tolist()
+    # Values that occur: between two of them, huge ones would overflow.
+    found = np.quantile(values, _QUANTILES, method="inverted_cdf").tolist()
     return {f"{share:g}": value for share, value in zip(_QUANTILES, found, strict=True)}
 
 

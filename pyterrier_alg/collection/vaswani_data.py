@@ -81,9 +81,7 @@ class VaswaniData:
             (11429, 256)
         """
         encoder = SignedHashEncoder(dimensions, seed)
-        rows = encoder.encode_counts(
-            self.document_offsets, self.document_terms, self.document_counts, self.vocabulary
-        )
+        rows = encoder.encode_counts(self.document_offsets, self.document_terms, self.document_counts, self.vocabulary)
         zero = [self.docnos[place] for place in np.flatnonzero(~np.any(rows, axis=1))]
         if zero:
             shown = ", ".join(zero[:10]) + (", …" if len(zero) > 10 else "")

@@ -1,5 +1,6 @@
 """What a collection hands out: names, scopes, topics, bindings."""
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -56,7 +57,9 @@ def test_a_name_is_an_expression():
     assert repr(program) == "alpha * `group by` + w" and c["query"] == Name("query")
 
 
-@pytest.mark.parametrize(("name", "hint"), [("W", "w"), ("poool", "pool"), ("publish", "published"), ("zz", "orient")])
+@pytest.mark.parametrize(
+    ("name", "hint"), [("W", "mean w"), ("poool", "mean pool"), ("publish", "mean published"), ("zz", "orient")]
+)
 def test_an_unknown_name_suggests(name, hint):
     with pytest.raises(KeyError, match=hint) as caught:
         make()[name]
@@ -251,6 +254,18 @@ def test_pickled():
     again = pickle.loads(pickle.dumps(c))
     assert again == c and hash(again) == hash(c) and list(again.operands) == list(c.operands)
     assert run("pool", again, Topic("1")) == run("pool", c, Topic("1")) and not again.docnos.flags.writeable
+
+
+def test_copies_are_itself():
+    c = make()
+    assert copy.copy(c) is c and copy.deepcopy({"c": c})["c"] is c
+
+
+@pytest.mark.parametrize("docnos", [("b", "a"), np.array(["b", "a"]), pd.Series(["b", "a"]), iter(["b", "a"])])
+def test_docnos_keep_the_order_given_outside(docnos):
+    c = Collection(docnos)
+    assert c.docnos.tolist() == ["b", "a"] and {type(docno) for docno in c.docnos} == {str} and len(c) == 2
+    assert c.at().docnos.tolist() == ["a", "b"]
 
 
 def test_its_print_is_short_and_it_is_an_artifact_in_memory():
