@@ -23,7 +23,7 @@ from pyterrier_alg.collection.operands import (
 from pyterrier_alg.collection.per_query import Bound, PerQuery
 from pyterrier_alg.collection.records import Records
 
-#: The longest recorded query that an example shows.
+#: The longest value or recorded query that an example shows.
 _LONGEST = 80
 
 
@@ -89,11 +89,13 @@ def _shared_expressions(operands: Mapping[str, Bound], records: Records) -> Iter
         match operand:
             case MaskOperand():
                 yield Name(name) >> first
-            case ColumnOperand(values=values, kind=Kind.TEXT_COLUMN) if len(values):
-                yield Apply("isin", (Name(name), Text(values[0]))) >> first
+            case ColumnOperand(values=values, kind=Kind.TEXT_COLUMN):
+                short = [value for value in values if len(value) <= _LONGEST]
+                yield from (Apply("isin", (Name(name), Text(value))) >> first for value in short[:1])
             case ColumnOperand(values=values) if len(values):
                 yield (Name(name) >= Text(min(values))) >> first
-            case NumberOperand():
+            # A larger one could take the largest scores out of range.
+            case NumberOperand(value=value) if abs(value) <= 1:
                 yield Name(name) * first
             case RelationOperand(scores=scores) if first != Name(name) and len(scores):
                 # Two digits: a bound that a person could have written.

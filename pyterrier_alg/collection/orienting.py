@@ -37,6 +37,9 @@ FEW = 8
 #: How many values, and records without one, the details of one operand list.
 MORE = 20
 
+#: How many characters of a value, a text or a recorded query are shown.
+LONGEST = 60
+
 _QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
@@ -139,7 +142,7 @@ def _own_facts(operand: Operand, records: Records) -> dict[str, Any]:
         case NumberOperand(value=number):
             return {"value": number}
         case TextOperand(value=text):
-            return {"value": text}
+            return {"value": _shortened(text)}
         case VectorOperand(values=values):
             return {"length": float(lengths(values[np.newaxis])[0])}
         case MatrixOperand(positions=positions, encoder=encoder):
@@ -172,7 +175,8 @@ def _details(operand: Bound, records: Records) -> dict[str, Any]:
         case MaskOperand(positions=positions):
             return {"some": records.docnos[positions[:MORE]].tolist()}
         case RetrieverOperand(retriever=RecordedRetriever() as recorded):
-            return {"some_queries": list(recorded.results)[:FEW], "recorded_depth": recorded.depth}
+            some = [_shortened(query) for query in list(recorded.results)[:FEW]]
+            return {"some_queries": some, "recorded_depth": recorded.depth}
         case PerQuery():
             return {"some_qids": list(operand.by_qid)[:MORE]}
     return {}
@@ -196,7 +200,13 @@ def _quantiles(values: npt.NDArray[np.float64]) -> dict[str, float] | None:
 
 def _frequent(counts: Counter[str], most: int) -> list[list[Any]]:
     """The most frequent values with their counts, equal ones by code point."""
-    return [[value, count] for value, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]]
+    frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
+    return [[_shortened(value), count] for value, count in frequent]
+
+
+def _shortened(text: str) -> str:
+    """A text as lists show it: they stay short even where values are whole documents."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _without(positions: npt.NDArray[np.int64], records: Records) -> Sequence[str]:

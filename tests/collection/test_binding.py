@@ -382,3 +382,21 @@ def test_normalised_rows_are_accepted_as_they_are(rows):
     docnos = [["a", "b", "c"][place] for place in first.positions]
     again = bound(Matrix(first.rows, COSINE, docnos=docnos))[1]
     assert again.rows.tobytes() == first.rows.tobytes()
+
+
+def test_rows_that_float32_normalised_are_unit_and_half_precision_is_not():
+    rows = np.random.default_rng(0).normal(size=(100, 768)).astype(np.float32)
+    rows /= np.sqrt(np.square(rows).sum(axis=1, dtype=np.float32))[:, None]
+    wide, docnos = Space("wide", 768), [f"{place:03}" for place in range(100)]
+    assert Collection(docnos).bind(E=Matrix(rows, wide)).operands["E"].rows.tobytes() == rows.tobytes()
+    with pytest.raises(BindingError, match="not_unit"):
+        Collection(docnos).bind(E=Matrix(rows.astype(np.float16), wide))
+
+
+def test_spaces_of_one_name_are_one_space():
+    c = Collection(DOCNOS).bind(E=Matrix(ROWS, Space("text", 2, query_encoder="one")))
+    with pytest.raises(BindingError, match=r"q is .*'text'.* E: query_encoder 'two', not 'one'") as caught:
+        c.bind(q=Vector([1, 0], Space("text", 2, query_encoder="two")))
+    assert caught.value.code == "space"
+    with pytest.raises(BindingError, match="the query space"):
+        Collection(DOCNOS, query_space=COSINE).bind(q=Vector([1, 0, 0], Space("text", 3)))
