@@ -68,7 +68,7 @@ def is_curved(formula) -> bool:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(case=programs())
 def test_the_engine_agrees_with_the_definition(name, case):
     formula, scope = case
