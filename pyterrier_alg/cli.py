@@ -1,15 +1,16 @@
 """The command line: `pyterrier-alg parity | orient | run`.
 
-Exit status: 0 done, 1 refused or failed (a program or its data, a check that does not hold), 2 a command line that makes no
-sense. Faults are shown with the place in the program marked, never as a traceback.
+Exit status: 0 done, 1 refused or failed (a program, its data, a check that does not hold), 2 a command line that makes
+no sense. Faults are shown with the place in the program marked, never as a traceback.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -22,9 +23,11 @@ from pyterrier_alg._version import __version__
 from pyterrier_alg.algebra.errors import AlgebraError
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from rich.console import RenderableType
 
-    from pyterrier_alg.collection import Collection
+    from pyterrier_alg.collection import Collection, Topic
+    from pyterrier_alg.relation import ScoredRelation
+    from pyterrier_alg.transformers import Program
 
 app = typer.Typer(
     name="pyterrier-alg",
@@ -90,7 +93,8 @@ def parity(
         list[str] | None, typer.Option(help="Take only these; may be given several times.")
     ] = None,
     fault: Annotated[
-        str | None, typer.Option("--break", metavar="NAME", help="Inject a fault: coefficient, mask, weight, score, order.")
+        str | None,
+        typer.Option("--break", metavar="NAME", help="Inject a fault: coefficient, mask, weight, score, order."),
     ] = None,
     faulty: Annotated[str, typer.Option("--break-in", metavar="NAME", help="The implementation that gets it.")] = "sql",
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON.")] = None,
@@ -100,12 +104,11 @@ def parity(
 
     Exit status 0 only where every check holds: the same documents, scores within 1e-6, no order disagreement.
     """
-    from pyterrier_alg.parity import all_pairs, demonstration, run_parity, to_dict, to_markdown, to_rich, topic_pair
+    from pyterrier_alg.parity import DEMONSTRATION, all_pairs, run_parity, to_dict, to_markdown, to_rich, topic_pair
 
     if all_topics and (q1 or q2):
         raise typer.BadParameter("--all-topics takes every topic; leave --q1 and --q2 out")
-    default = demonstration()
-    pairs = all_pairs() if all_topics else [topic_pair(q1 or default.first, q2 or (default.second if not q1 else None))]
+    pairs = all_pairs() if all_topics else [topic_pair(q1 or DEMONSTRATION, q2 or None)]
     with _progress() as say:
         report = run_parity(
             pairs, dimensions=dimensions, implementations=implementation, fault=fault, faulty=faulty, progress=say
@@ -135,7 +138,7 @@ def orient(
 
 @app.command()
 def run(
-    program: Annotated[str, typer.Argument(help="The program, or @FILE to read it from a file, or - for standard input.")],
+    program: Annotated[str, typer.Argument(help="The program; @FILE reads it from a file, - from standard input.")],
     collection: Annotated[Path | None, typer.Option(help="A saved collection; Vaswani where left out.")] = None,
     query: Annotated[str | None, typer.Option(help="The text that `query` is bound to.")] = None,
     topic: Annotated[str | None, typer.Option(help="A topic of Vaswani, by its qid, as the query.")] = None,
@@ -148,18 +151,20 @@ def run(
     """Run a program and print its result in rank order."""
     from pyterrier_alg.transformers import Program
 
-    if sum(map(bool, (query is not None, topic is not None, all_topics))) > 1:
+    if sum((query is not None, topic is not None, all_topics)) > 1:
         raise typer.BadParameter("give one of --query, --topic and --all-topics")
-    bound = _collection(collection)
-    retrieval = Program(_program_text(program), bound, engine=engine)
     topics = _topics(query, topic, all_topics)
+    retrieval = Program(_program_text(program), _collection(collection), engine=engine)
+    results = [(chosen, retrieval.run(chosen)) for chosen in topics]
     if as_json or shape is Shape.json:
-        typer.echo(json.dumps(_as_json(retrieval, topics), indent=1, ensure_ascii=False))
+        typer.echo(json.dumps(_as_json(retrieval, results), indent=1, ensure_ascii=False))
     elif shape is Shape.run:
-        for line in _run_lines(retrieval, topics):
+        for line in _run_lines(results):
             typer.echo(line)
     else:
-        _tables(retrieval, topics, limit)
+        typer.echo(str(retrieval.formula))
+        for chosen, relation in results:
+            _output().print(*_table(chosen, relation, limit), sep="\n")
 
 
 def _write(path: Path, text: str) -> None:
@@ -203,18 +208,75 @@ def _program_text(argument: str) -> str:
         raise AlgebraError("unreadable", f"{path} cannot be read: {reason}") from None
 
 
-def _topics(query: str | None, topic: str | None, all_topics: bool) -> pd.DataFrame | None:
-    """The topics frame that the options ask for, or None for a program without a query."""
-    import pandas as pd
-
+def _topics(query: str | None, topic: str | None, all_topics: bool) -> list[Topic | None]:
+    """The queries that the options ask for; None is a run without a query."""
+    from pyterrier_alg.collection import Topic
     from pyterrier_alg.collection.vaswani_data import load_vaswani
 
     if query is not None:
-        return pd.DataFrame({"qid": ["1"], "query": [query]})
+        return [Topic("1", query)]
     if topic is None and not all_topics:
-        return None
-    topics = load_vaswani().topics()
-    chosen = topics if all_topics else topics[topics["qid"] == topic].reset_index(drop=True)
-    if not len(chosen):
+        return [None]
+    frame = load_vaswani().topics()
+    chosen = [Topic(qid, text) for qid, text in zip(frame["qid"], frame["query"], strict=True)]
+    if not all_topics:
+        chosen = [one for one in chosen if one.qid == topic]
+    if not chosen:
         raise AlgebraError("unknown_topic", f"Vaswani has no topic {topic!r}", "its topics are 1 to 93")
-    return chosen
+    return list(chosen)
+
+
+def _as_json(retrieval: Program, results: Sequence[tuple[Topic | None, ScoredRelation]]) -> dict[str, Any]:
+    return {
+        "program": retrieval.formula.ascii,
+        "digest": retrieval.formula.digest,
+        "engine": retrieval.engine,
+        "results": [
+            {
+                "qid": topic.qid if topic else None,
+                "query": topic.query if topic else None,
+                "certified": relation.certified,
+                "error_bound": relation.error_bound if math.isfinite(relation.error_bound) else None,
+                "gap_check": relation.gap_check.to_dict() if relation.gap_check else None,
+                "records": [
+                    {"docno": docno, "score": score, "rank": rank} for rank, (docno, score) in enumerate(relation)
+                ],
+            }
+            for topic, relation in results
+        ],
+    }
+
+
+def _run_lines(results: Sequence[tuple[Topic | None, ScoredRelation]]) -> Iterator[str]:
+    """A TREC run: qid, Q0, docno, rank from 0, score with every digit, tag."""
+    for topic, relation in results:
+        qid = topic.qid if topic else "1"
+        for rank, (docno, score) in enumerate(relation):
+            if not docno or any(character.isspace() for character in docno):
+                raise AlgebraError("bad_docno", f"a TREC run cannot hold the docno {docno!r}", "use --format json")
+            yield f"{qid} Q0 {docno} {rank} {score!r} pyterrier_alg"
+
+
+def _table(topic: Topic | None, relation: ScoredRelation, limit: int) -> list[RenderableType]:
+    """The records in rank order, with ties marked, and what the selection says of its order."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=f"topic {topic.qid}" if topic and topic.qid != "1" else None, title_justify="left")
+    for column in ("rank", "docno", "score", ""):
+        table.add_column(column, justify="left" if column == "docno" else "right")
+    rows = list(relation)
+    shown = rows if limit == 0 else rows[:limit]
+    for rank, (docno, score) in enumerate(shown):
+        tied = rank > 0 and rows[rank - 1][1] == score
+        table.add_row(str(rank), Text(docno), repr(score), "tie" if tied else "")
+    lines: list[RenderableType] = [table]
+    if len(shown) < len(rows):
+        lines.append(f"{len(rows) - len(shown):,} more records; --limit 0 shows all")
+    if not rows:
+        lines.append("no record: a mask that lets none through, a query without matches, or no record in common")
+    if relation.gap_check is not None:
+        check = relation.gap_check
+        cut = "nothing beyond the cut" if check.gap_at_cut is None else f"gap at the cut {check.gap_at_cut:.3g}"
+        lines.append(f"{check.verdict}; {cut}; {'certified' if check.certified else 'not certified'}")
+    return lines

@@ -6,9 +6,10 @@ from pyterrier_alg.parity.faults import FAULTS, Fault
 from pyterrier_alg.parity.implementations import IMPLEMENTATIONS, Implementation, register
 from pyterrier_alg.parity.programs import PROGRAMS, ParityProgram
 from pyterrier_alg.parity.reporting import to_dict, to_markdown, to_rich
-from pyterrier_alg.parity.topics import TopicPair, all_pairs, topic_pair
+from pyterrier_alg.parity.topics import DEMONSTRATION, TopicPair, all_pairs, topic_pair
 
 __all__ = [
+    "DEMONSTRATION",
     "FAULTS",
     "IMPLEMENTATIONS",
     "PROGRAMS",

@@ -1,8 +1,8 @@
 """How two rankings of one program agree: sets, scores, and order, each reported by itself.
 
-Score tolerance is not rank agreement. A pair that two rankings order differently is a *flip*; what it means depends on the gap
-between the two defined scores: a **tie** (0), **rounding** (above 0, within the two stated error bounds together), or a
-**disagreement**, which is a failure.
+Score tolerance is not rank agreement. A pair that two rankings order differently is a *flip*; what it means depends on
+the gap between the two defined scores: a **tie** (0), **rounding** (above 0, within the two stated error bounds
+together), or a **disagreement**, which is a failure.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Comparison:
         second: name of the other.
         same_sets: whether the tie-safe rankings hold the same documents.
         same_order: whether the tie-safe rankings are equal.
-        largest_difference: of the two implementations' own scores, over the documents that both give; 0 where there are none.
+        largest_difference: of the implementations' own scores, over the documents that both give; 0 without any.
         agreeing_ranks: at how many ranks the raw orders hold the same document.
         ranks: how many ranks there are.
         flips: between the raw orders.
@@ -122,7 +122,7 @@ def flips(first: Sequence[str], second: Sequence[str], defined: Mapping[str, flo
     Args:
         first: docnos of one ranking.
         second: docnos of the other.
-        defined: every docno's defined score; one that is not scored at all has no place in either ranking, and counts as
+        defined: every docno's defined score; one that is not scored at all belongs in neither ranking, and counts as
             infinitely far from the others.
         bounds: the two stated error bounds, added.
 

@@ -26,7 +26,7 @@ class ParityProgram:
         return parse(self.text)
 
 
-#: Coefficient, pool depth and k are the paper's; hash, dimensions and directions are ours, since it does not publish its own.
+#: Coefficient, pool depth and k are the paper's; hash, dimensions and directions are our own choice.
 PROGRAMS: Sequence[ParityProgram] = (
     ParityProgram("contrastive", "top(10, (E @ q1) − 0.5 (E @ q2))"),
     ParityProgram("pool re-ranking", "top(10, m ▷ (E @ q1))"),

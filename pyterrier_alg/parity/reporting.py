@@ -90,22 +90,22 @@ def to_rich(report: Report) -> RenderableType:
     parts: list[RenderableType] = [Text(line) for line in _heading(report)]
     rows = summarise(report)
     for program in PROGRAMS:
-        table = Table(title=f"{program.name}: {program.text}", title_justify="left", title_style="bold")
+        table = Table()
         for column in _COLUMNS:
             table.add_column(column, justify="left" if column in ("implementations", "flips") else "right")
         for row in rows:
             if row.program == program.name:
                 table.add_row(*row.cells, style="red" if row.faults else "")
-        parts += [Text(""), table]
+        parts += [Text(f"\n{program.name}: {program.text}", style="bold"), table]
     for case in flipped(report):
-        parts += [Text(""), _ranking(case)]
+        parts += [Text(f"\n{_case_title(case)}", style="bold"), _ranking(case)]
     parts += [Text(""), *(Text(line) for line in _closing(report))]
     return Group(*parts)
 
 
 def _ranking(case: Case) -> Table:
     """The two orders of one case, side by side, with the flipped documents marked."""
-    table = Table(title=_case_title(case), title_justify="left", title_style="bold")
+    table = Table()
     table.add_column("rank", justify="right")
     names = case.raw_differs
     for name in names:
@@ -187,11 +187,12 @@ def _closing(report: Report) -> list[str]:
     return lines
 
 
-def to_dict(report: Report) -> dict[str, Any]:
-    """The report as JSON-ready values: no clock, so that the same run gives the same bytes.
+def to_dict(report: Report, *, every_outcome: bool = True) -> dict[str, Any]:
+    """The report as JSON-ready values, without a clock in it.
 
     Args:
         report: the experiment's.
+        every_outcome: whether to give the rankings of every case, or only of those whose raw order is not tie-safe.
 
     Returns:
         Settings, versions, summary, every case with both orders and scores, failures.
@@ -208,7 +209,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "holds": report.holds,
         "failures": list(report.failures),
         "summary": [_row_dict(row) for row in summarise(report)],
-        "cases": [_case_dict(case) for case in report.cases],
+        "cases": [_case_dict(case, every_outcome or bool(case.raw_differs)) for case in report.cases],
     }
 
 
@@ -227,7 +228,7 @@ def _row_dict(row: Row) -> dict[str, Any]:
     }
 
 
-def _case_dict(case: Case) -> dict[str, Any]:
+def _case_dict(case: Case, outcomes: bool) -> dict[str, Any]:
     return {
         "program": case.program.name,
         "q1": case.pair.first,
@@ -241,6 +242,7 @@ def _case_dict(case: Case) -> dict[str, Any]:
                 "certified": outcome.certified,
             }
             for name, outcome in case.outcomes.items()
+            if outcomes
         },
         "flips": [
             {"first": c.first, "second": c.second, "above": f.above, "below": f.below, "gap": f.gap, "sort": f.sort}
