@@ -30,6 +30,8 @@ from pyterrier_alg.collection.rows import as_vector
 from pyterrier_alg.collection.specs import Column
 from pyterrier_alg.collection.topics import Topic, read_topics
 
+__all__ = ["Collection", "Topic"]
+
 
 class Collection(pt.Artifact):
     """Records with named operands: an immutable value, equal by content.
