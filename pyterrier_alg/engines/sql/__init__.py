@@ -1,1 +1,1 @@
-
+"""SQL engines: one compiler, a dialect for each database."""

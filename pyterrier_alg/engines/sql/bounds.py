@@ -1,7 +1,8 @@
 """How far a database's scores may be from the defined ones: ranges and errors, carried through a program's arithmetic.
 
-An operator that a database computes as the algebra defines it, on values that are the defined ones, adds no error: it is the
-same IEEE operation. After the first error, each operation widens it by what it does to real numbers and by its two roundings.
+An operator that a database computes as the algebra defines it, on values that are the defined ones, adds no error: it
+is the same IEEE operation. After the first error, each operation widens it by what it does to real numbers and by its
+two roundings.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.algebra.kinds import Kind
 from pyterrier_alg.algebra.operators import OPERATORS
 from pyterrier_alg.collection.operands import MatrixOperand, RelationOperand, Rows, Scope, Scores
+from pyterrier_alg.engines.demand import fault, shown
 from pyterrier_alg.engines.sql.dialects import Dialect
 from pyterrier_alg.engines.values import matrix_value, number_value
 
 _MOST = 1.7976931348623157e308
-#: Four units in the last place, twice: what the algebra lets two engines' exp, log1p, sigmoid, softmax and decay differ by.
+#: What the algebra lets two engines' exp, log1p, sigmoid, softmax and decay differ by, twice.
 _FUNCTION = 2.0**-49
 #: Both roundings of one operation, the database's and the definition's.
 _ROUNDING = 2.0**-52
@@ -58,19 +60,6 @@ class Range:
         return self.settled and self.error == 0
 
 
-@dataclass(frozen=True)
-class Ranges:
-    """Ranges of a formula's expressions.
-
-    Attributes:
-        of: by expression.
-        suspects: relations that might hold what is not finite, parts before wholes: the run must look.
-    """
-
-    of: Mapping[Expression, Range]
-    suspects: tuple[Expression, ...]
-
-
 class Norms:
     """Norms of matrices, each computed once."""
 
@@ -96,7 +85,8 @@ def ranges(
     norms: Norms,
     vectors: Mapping[Expression, Rows],
     searched: Mapping[Retrieve, Scores],
-) -> Ranges:
+    measure: Callable[[Expression], Range | None],
+) -> Mapping[Expression, Range]:
     """What is known of each step of a formula before it runs.
 
     Args:
@@ -107,11 +97,15 @@ def ranges(
         norms: of matrices.
         vectors: the value of each scan's vector, by the scan.
         searched: the scores of each search.
+        measure: looks at the database's scores of a relation that might overflow or that must be positive somewhere.
 
     Returns:
-        The ranges.
+        Ranges, by expression.
+
+    Raises:
+        EvaluationError: what `measure` finds; `nonpositive_maximum`.
     """
-    return _Propagation(formula, scope, checked, dialect, norms, vectors, searched).run()
+    return _Propagation(formula, scope, checked, dialect, norms, vectors, searched, measure).run()
 
 
 @dataclass
@@ -123,14 +117,14 @@ class _Propagation:
     norms: Norms
     vectors: Mapping[Expression, Rows]
     searched: Mapping[Retrieve, Scores]
+    measure: Callable[[Expression], Range | None]
 
-    def run(self) -> Ranges:
-        self.suspects: list[Expression] = []
+    def run(self) -> Mapping[Expression, Range]:
         memo: dict[Expression, Range] = {}
         for name, expression in self.formula.steps:
             memo[Name(name)] = fold(expression, self.visit, memo)
         fold(self.formula.result, self.visit, memo)
-        return Ranges(memo, tuple(self.suspects))
+        return memo
 
     def visit(self, node: Expression, below: Sequence[Range]) -> Range:
         found = self.checked.types.get(node)
@@ -148,8 +142,9 @@ class _Propagation:
         node = cast(Apply, node)
         known = self.apply(node, below[: len(node.arguments)])
         if kind is Kind.RELATION and not (-_MOST <= known.low and known.high <= _MOST):
-            self.suspects.append(node)
-            known = replace(known, low=-_MOST, high=_MOST, error=math.inf)
+            # Of scores that are the defined ones, the database's extremes are; of others nothing is known.
+            seen = self.measure(node) or Range()
+            known = replace(known, low=seen.low, high=seen.high, error=0.0 if known.error == 0 else math.inf)
         return known
 
     def apply(self, node: Apply, below: Sequence[Range]) -> Range:
@@ -160,6 +155,8 @@ class _Propagation:
             return _ARITHMETIC[operator](*below)
         if operator in _FUNCTIONS:
             return _FUNCTIONS[operator](*below)
+        if operator == "maxnorm":
+            return self.maxnorm(node, below[0])
         if operator in _RESCALINGS:
             inner = _RESCALINGS[operator](below[0], len(self.scope.docnos))
             return inner if below[0].is_defined else replace(inner, error=math.inf, settled=below[0].settled)
@@ -190,9 +187,19 @@ class _Propagation:
         size = (largest + exact.norm(vector)) if matrix.is_l2 else max(1.0, largest * exact.norm(vector))
         return Range(-size * 1.001, size * 1.001, error)
 
+    def maxnorm(self, node: Apply, s: Range) -> Range:
+        seen = s if s.low > 0 else self.measure(node.arguments[0])
+        if seen is None:
+            return Range(settled=s.settled)
+        if seen.high <= 0:
+            message = f"the largest score in {shown(node)} is {seen.high!r}, maxnorm needs a positive one"
+            raise fault("nonpositive_maximum", message, node, self.formula)
+        low = seen.low / seen.high if seen.low < 0 else 0.0
+        return Range(low, 1.0) if s.is_defined else Range(-math.inf if low else 0.0, 1.0, math.inf, s.settled)
+
     def rrf(self, node: Apply, below: Sequence[Range]) -> Range:
-        default = next(option.default for option in OPERATORS["rrf"].options if option.name == "k")
-        k = float(cast(Count, node.option("k") or default).digits)
+        given = {option.name: option.default for option in OPERATORS["rrf"].options} | dict(node.options)
+        k = float(cast(Count, given["k"]).digits)
         high = len(below) / (k + 1.0)
         if not all(part.is_defined for part in below):
             return Range(0.0, high, math.inf, settled=False)
@@ -289,10 +296,6 @@ def _minmax(s: Range, _: int) -> Range:
     return Range(0.0, 1.0) if s.high - s.low <= _MOST else Range(-math.inf, math.inf)
 
 
-def _maxnorm(s: Range, _: int) -> Range:
-    return Range(0.0 if s.low >= 0 else -math.inf, 1.0)
-
-
 def _zscore(s: Range, records: int) -> Range:
     size = math.sqrt(records) + 1.0 if s.size < 1e150 else math.inf
     return Range(-size, size, math.inf)
@@ -315,7 +318,6 @@ _FUNCTIONS: Mapping[str, Callable[..., Range]] = {
 }
 _RESCALINGS: Mapping[str, Callable[[Range, int], Range]] = {
     "minmax": _minmax,
-    "maxnorm": _maxnorm,
     "zscore": _zscore,
     "softmax": _softmax,
     "ranks": lambda s, records: Range(1.0, max(1.0, records)),

@@ -1,4 +1,4 @@
-"""From a formula to a plan: each step and each selection is a common table expression, what is pointwise is one join."""
+"""From a formula to a plan: each step and each selection is a common table expression, what is pointwise one join."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyterrier_alg.algebra.kinds import Kind, Space
 from pyterrier_alg.algebra.operators import OPERATORS
 from pyterrier_alg.engines.engine import RETRIEVE
 from pyterrier_alg.engines.sql.dialects import Dialect
-from pyterrier_alg.engines.sql.joins import JOINS
+from pyterrier_alg.engines.sql.joins import COMPARISONS, JOINS
 from pyterrier_alg.engines.sql.names import Names, parameter_name
 from pyterrier_alg.engines.sql.plan import LIMIT, Cte, Plan, Recipe
 from pyterrier_alg.engines.sql.selects import (
@@ -34,10 +34,19 @@ CAPABILITIES = (frozenset(OPERATORS) | {RETRIEVE}) - {"mmr"}
 DEEPEST, WIDEST = 50, 16
 
 _WORDS = {
-    "@": "scan", "closeness": "closeness", "+": "sum", "-": "difference", "*": "product", "/": "quotient", "neg": "negative",
-    ">>": "restrict", "&": "both", "|": "either", "~": "others", ">=": "filter", ">": "filter", "<=": "filter", "<": "filter",
-    "isin": "filter",
-}  # fmt: skip
+    "@": "scan",
+    "closeness": "closeness",
+    "+": "sum",
+    "-": "difference",
+    "*": "product",
+    "/": "quotient",
+    "neg": "negative",
+    ">>": "restrict",
+    "&": "both",
+    "|": "either",
+    "~": "others",
+    **dict.fromkeys((*COMPARISONS, "isin", "ids"), "filter"),
+}
 _COLUMNS = (Kind.TEXT_COLUMN, Kind.DATE_COLUMN)
 RULES = {**JOINS, **WINDOWS}
 
@@ -87,13 +96,13 @@ class Compiler:
         self.ctes: list[Cte] = []
         self.selects: dict[Expression, Select] = {}
         self.written: dict[Select, Select] = {}
-        self.maxima: dict[Apply, Select] = {}
         self.scans: dict[Expression, str] = {}
         self.retrievals: dict[str, Retrieve] = {}
         self.uses = _uses(self.formula)
         self.count = 0
 
     def plan(self) -> Plan:
+        """Compile the steps, then the result."""
         memo: dict[Expression, Select | None] = {}
         for name, expression in self.formula.steps:
             select = fold(expression, self.visit, memo)
@@ -113,22 +122,16 @@ class Compiler:
         self.selects = {node: s for node, s in memo.items() if s is not None}
         recipes = {name: recipe for recipe, name in self.parameters.items()}
         return Plan(
-            self.dialect,
-            self.ctes,
-            cast(Select, select),
-            k,
-            recipes,
-            self.scans,
-            self.retrievals,
-            self.selects,
-            self.maxima,
+            self.dialect, self.ctes, cast(Select, select), k, recipes, self.scans, self.retrievals, self.selects
         )
 
     def kind(self, node: Expression) -> Kind:
+        """What an expression is; literals without a type are numbers."""
         found = self.checked.types.get(node)
         return found.kind if found is not None else Kind.NUMBER
 
     def space(self, matrix: Expression) -> Space:
+        """The space of a matrix expression."""
         return cast(Space, self.checked.types[matrix].space)
 
     def operand(self, expression: Expression) -> str:
@@ -146,12 +149,14 @@ class Compiler:
         return exp.Placeholder(this=self.parameters[recipe])
 
     def number(self, expression: Expression) -> exp.Placeholder:
+        """The placeholder of a number expression."""
         if isinstance(expression, Number):
             return self.literal(expression.value)
         wanted = expression.name if isinstance(expression, Name) else "number"
         return self.parameter(Recipe("number", expression), wanted)
 
     def literal(self, value: object) -> exp.Placeholder:
+        """The placeholder of a value that the program's text has."""
         return self.parameter(Recipe("literal", value=value), "text" if isinstance(value, str) else "number")
 
     def vector(self, matrix: Expression, meaning: Expression) -> str:
@@ -178,7 +183,7 @@ class Compiler:
         source = self.write(select.query(), word, name=name, fenced=fenced, width=1 if fenced else select.width)
         return Select.of(source, column, 1 if fenced else select.depth + 1)
 
-    def write(self, query: exp.Expression, word: str, *, name: str = "", fenced: bool = True, width: int = 1) -> Source:
+    def write(self, query: exp.Expr, word: str, *, name: str = "", fenced: bool = True, width: int = 1) -> Source:
         """Add a common table expression."""
         if not name:
             self.count += 1
@@ -196,7 +201,7 @@ class Compiler:
             return select
         if select not in self.written:
             queries = [member.query() for member in select.members]
-            union: exp.Expression = queries[0]
+            union: exp.Expr = queries[0]
             for query in queries[1:]:
                 union = exp.Union(this=union, expression=query, distinct=True)
             self.written[select] = Select.of(self.write(union, "either"), None)
@@ -204,11 +209,13 @@ class Compiler:
 
     @property
     def everything(self) -> Select:
+        """All records of the collection."""
         return Select.of(Source(self.layout.docs, every=True), None)
 
     # --- nodes
 
     def visit(self, node: Expression, below: Sequence[Select | None]) -> Select | None:
+        """A node's select, made a step of its own where it is used twice or large; None where it is no table."""
         if self.kind(node) not in _TABULAR:
             return None
         select = self.node(node, below)
@@ -220,10 +227,12 @@ class Compiler:
         return select
 
     def word(self, node: Expression) -> str:
+        """What a step that holds a node is called after."""
         key = node.operator if isinstance(node, Apply) else node.retriever if isinstance(node, Retrieve) else "operand"
         return _WORDS.get(key, key)
 
     def node(self, node: Expression, below: Sequence[Select | None]) -> Select:
+        """A node's select as its rule gives it."""
         if isinstance(node, Name):
             return self.named(node)
         if isinstance(node, Retrieve):
@@ -237,6 +246,7 @@ class Compiler:
         return RULES[node.operator](self, node, parts)
 
     def named(self, node: Name) -> Select:
+        """The table of an operand."""
         if node.name == "all":
             return self.everything
         column = {Kind.RELATION: SCORE, Kind.MASK: None}.get(self.kind(node), "value")
@@ -250,10 +260,10 @@ def needed(formula: Formula) -> Formula:
     stack = [formula.result]
     while stack:
         for node in walk(stack.pop()):
-            name = node.name if isinstance(node, Name) else node.retriever if isinstance(node, Retrieve) else None
+            name = node.name if isinstance(node, Name) else node.retriever if isinstance(node, Retrieve) else ""
             if name in steps and name not in found:
-                found.add(cast(str, name))
-                stack.append(steps[cast(str, name)])
+                found.add(name)
+                stack.append(steps[name])
     return Formula(
         tuple(step for step in formula.steps if step[0] in found), formula.result, formula.source or formula.ascii
     )

@@ -28,17 +28,21 @@ class Dialect(ABC):
         largest: the function of two numbers that gives the larger one.
         smallest: the same for the smaller one.
         total: the most exact sum that it has.
-        expands: whether a common table expression is written out again at each use, so that sharing must go through tables.
+        nulls_first: where it puts NULLs in ascending order unless told.
+        most_uses: beyond so many uses of tables, written out, a step becomes a temporary table.
+        deepest_nest: and beyond so many steps, one within the other.
     """
 
     name: str
     largest: str
     smallest: str
     total: str
-    expands: bool = False
+    nulls_first: bool
+    most_uses: int
+    deepest_nest: int
 
     @abstractmethod
-    def product(self, row: exp.Expression, vector: str, space: Space) -> exp.Expression:
+    def product(self, row: exp.Expr, vector: str, space: Space) -> exp.Expr:
         """`E @ v` of one row.
 
         Args:
@@ -48,7 +52,7 @@ class Dialect(ABC):
         """
 
     @abstractmethod
-    def closeness(self, row: exp.Expression, vector: str, space: Space) -> exp.Expression:
+    def closeness(self, row: exp.Expr, vector: str, space: Space) -> exp.Expr:
         """Likeness of one row and a vector by the space's own distance, larger is closer."""
 
     @abstractmethod
@@ -70,20 +74,25 @@ class Dialect(ABC):
     def closeness_bound(self, space: Space, row_norm: float, row_norm_error: float, values: Rows) -> float:
         """How far `closeness` may be from the defined score; arguments as for `product_bound`."""
 
-    def text(self, tree: exp.Expression) -> str:
+    def text(self, tree: exp.Expr) -> str:
         """A statement as text: identifiers quoted, functions as they were written."""
+        for key in tree.find_all(exp.Ordered):
+            # What is ordered upwards is docnos, of which none is NULL: nothing need be said of NULLs.
+            key.set("nulls_first", not key.args.get("desc") and self.nulls_first)
         return tree.sql(self.name, identify=True, pretty=True, normalize_functions=False)
 
 
 class Sqlite(Dialect):
     """SQLite with sqlite-vec, which measures in float32 and has distances only, no inner product."""
 
-    name, largest, smallest, total, expands = "sqlite", "max", "min", "sum", True
+    name, largest, smallest, total, nulls_first = "sqlite", "max", "min", "sum", True
+    # It writes a common table expression out again at each use.
+    most_uses, deepest_nest = 32, 64
 
     #: The function of ours that a connection registers for spaces with inner product.
     INNER_PRODUCT = "inner_product"
 
-    def product(self, row: exp.Expression, vector: str, space: Space) -> exp.Expression:
+    def product(self, row: exp.Expr, vector: str, space: Space) -> exp.Expr:
         """`(1 - vec_distance_cosine(row, :v)) * |v|`; in a space of inner products a function of ours, in float64."""
         if space.distance is not Distance.COSINE:
             return call(self.INNER_PRODUCT, row, exp.Placeholder(this=vector))
@@ -91,7 +100,7 @@ class Sqlite(Dialect):
         cosine = self._cosine(row, vector)
         return self._unless_zero(norm, exp.Mul(this=exp.paren(cosine), expression=exp.Placeholder(this=norm)))
 
-    def closeness(self, row: exp.Expression, vector: str, space: Space) -> exp.Expression:
+    def closeness(self, row: exp.Expr, vector: str, space: Space) -> exp.Expr:
         """`1 - vec_distance_cosine(row, :v)`, `-vec_distance_L2(row, :v)`, or the inner product."""
         if space.distance is Distance.COSINE:
             return self._unless_zero(f"{vector}_norm", self._cosine(row, vector))
@@ -99,11 +108,11 @@ class Sqlite(Dialect):
             return exp.Neg(this=call("vec_distance_L2", row, exp.Placeholder(this=vector)))
         return self.product(row, vector, space)
 
-    def _cosine(self, row: exp.Expression, vector: str) -> exp.Expression:
+    def _cosine(self, row: exp.Expr, vector: str) -> exp.Expr:
         distance = call("vec_distance_cosine", row, exp.Placeholder(this=vector))
         return exp.Sub(this=whole(1), expression=distance)
 
-    def _unless_zero(self, norm: str, score: exp.Expression) -> exp.Expression:
+    def _unless_zero(self, norm: str, score: exp.Expr) -> exp.Expr:
         # sqlite-vec gives NULL for a zero vector; the algebra gives 0.
         is_zero = exp.EQ(this=exp.Placeholder(this=norm), expression=whole(0))
         return exp.Case(ifs=[exp.If(this=is_zero, true=real(0))], default=score)
@@ -121,7 +130,8 @@ class Sqlite(Dialect):
         if space.distance is not Distance.COSINE:
             return exact.float64_scan_bound(space.dimensions, row_norm, exact.norm(values))
         norm = exact.norm(values)
-        return norm * (self.closeness_bound(space, row_norm, row_norm_error, values) * (1.0 + 2.0**-50) + 2.0**-51)
+        cosine = self._cosine_bound(space, row_norm_error, values)
+        return norm * (cosine * (1.0 + 2.0**-50) + 2.0**-51) if norm else 0.0
 
     def closeness_bound(self, space: Space, row_norm: float, row_norm_error: float, values: Rows) -> float:
         """That of a float32 cosine or Euclidean distance."""
@@ -129,31 +139,37 @@ class Sqlite(Dialect):
             return _l2_bound(space.dimensions, row_norm + exact.norm(values), 2.0**-24)
         if space.distance is not Distance.COSINE:
             return self.product_bound(space, row_norm, row_norm_error, values)
+        # The cosine itself, whatever the row's norm.
+        return self._cosine_bound(space, 0.0, values)
+
+    def _cosine_bound(self, space: Space, row_norm_error: float, values: Rows) -> float:
         norm = exact.norm(_squarable(values))
-        return exact.cosine_distance_bound(space.dimensions, norm, row_norm_error) if norm else 0.0
+        return exact.cosine_distance_bound(space.dimensions, norm, row_norm_error) + 2.0**-51 if norm else 0.0
 
 
 class DuckDb(Dialect):
     """DuckDB, which measures in float64 where it is asked to."""
 
-    name, largest, smallest, total = "duckdb", "greatest", "least", "fsum"
+    name, largest, smallest, total, nulls_first = "duckdb", "greatest", "least", "fsum", False
+    # It shares what is materialized, but plans a nest in time that grows with the third power of its depth.
+    most_uses, deepest_nest = 10**9, 16
 
-    def product(self, row: exp.Expression, vector: str, space: Space) -> exp.Expression:
+    def product(self, row: exp.Expr, vector: str, space: Space) -> exp.Expr:
         """`array_inner_product` over doubles."""
         return self._measure("array_inner_product", row, vector, space)
 
-    def closeness(self, row: exp.Expression, vector: str, space: Space) -> exp.Expression:
-        """The inner product over the vector's norm, `-array_distance`, or the inner product, over doubles."""
+    def closeness(self, row: exp.Expr, vector: str, space: Space) -> exp.Expr:
+        """`array_cosine_similarity`, `-array_distance`, or the inner product, over doubles."""
         if space.distance is Distance.L2:
             return exp.Neg(this=self._measure("array_distance", row, vector, space))
         if space.distance is Distance.INNER_PRODUCT:
             return self.product(row, vector, space)
-        norm = exp.Placeholder(this=f"{vector}_norm")
-        is_zero = exp.EQ(this=norm, expression=whole(0))
-        cosine = exp.Div(this=self.product(row, vector, space), expression=norm.copy(), typed=True, safe=False)
-        return exp.Case(ifs=[exp.If(this=is_zero, true=real(0))], default=cosine)
+        similarity = self._measure("array_cosine_similarity", row, vector, space)
+        # DuckDB gives NaN for a zero vector; the algebra gives 0.
+        is_zero = exp.EQ(this=exp.Placeholder(this=f"{vector}_norm"), expression=whole(0))
+        return exp.Case(ifs=[exp.If(this=is_zero, true=real(0))], default=similarity)
 
-    def _measure(self, function: str, row: exp.Expression, vector: str, space: Space) -> exp.Expression:
+    def _measure(self, function: str, row: exp.Expr, vector: str, space: Space) -> exp.Expr:
         doubles = exp.DataType.build(f"DOUBLE[{space.dimensions}]", dialect=self.name)
         return call(function, exp.cast(row, doubles.copy()), exp.cast(exp.Placeholder(this=vector), doubles))
 
@@ -171,23 +187,21 @@ class DuckDb(Dialect):
             return _l2_bound(space.dimensions, row_norm + exact.norm(values), 2.0**-53)
         if space.distance is Distance.INNER_PRODUCT:
             return self.product_bound(space, row_norm, row_norm_error, values)
-        norm = exact.norm(values)
-        product = self.product_bound(space, row_norm, row_norm_error, values)
-        # Both quotients round once.
-        return product / norm * (1.0 + 2.0**-50) + 2.0**-51 * row_norm if norm else 0.0
+        # Three sums of d terms, two roots, a product and a quotient: each of them off by less than d + 2 units of 1.
+        return (3 * space.dimensions + 16) * 2.0**-52
 
 
-def call(function: str, *arguments: exp.Expression) -> exp.Expression:
+def call(function: str, *arguments: exp.Expr) -> exp.Expr:
     """A function that only the database knows."""
     return exp.Anonymous(this=function, expressions=list(arguments))
 
 
-def whole(value: int) -> exp.Expression:
+def whole(value: int) -> exp.Expr:
     """A small whole number, written out."""
     return exp.Literal.number(value)
 
 
-def real(value: int) -> exp.Expression:
+def real(value: int) -> exp.Expr:
     """A small whole number as a float, written out."""
     return exp.Literal.number(f"{value}.0")
 
@@ -201,7 +215,7 @@ def _squarable(values: Rows) -> Rows:
 
 
 def _l2_bound(dimensions: int, longest: float, unit: float) -> float:
-    """How far a Euclidean distance of at most `longest` may be off: d + 4 relative roundings, and underflow of squares."""
+    """How far a Euclidean distance of at most `longest` may be off: d + 4 roundings, and underflow of squares."""
     relative = (dimensions + 4) * unit
     if relative >= 0.5 or (unit > 2.0**-53 and longest > 2.0**60):
         return math.inf

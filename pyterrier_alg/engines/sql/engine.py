@@ -33,10 +33,10 @@ _TABULAR = frozenset({Kind.MATRIX, Kind.RELATION, Kind.MASK, Kind.TEXT_COLUMN, K
 class SqlEngine(Engine):
     """Runs a formula as one statement over tables that hold the scope's operands.
 
-    Without `exact` the scores are the database's own: `error_bound` states how far they may be from the defined ones, and
-    nothing is certified. With `exact`, where the bound shows which records can be among the first k, these are scored as
-    defined and the result is certified; where it cannot show that (a selection or a rescaling over approximate scores), the
-    result is the database's and says so.
+    Without `exact` the scores are the database's own: `error_bound` states how far they may be from the defined ones,
+    and nothing is certified. With `exact`, where the bound shows which records can be among the first k, these are
+    scored as defined and the result is certified; where it cannot show that (a selection or a rescaling over
+    approximate scores), the result is the database's and says so.
 
     One engine holds one connection, used by one thread at a time. It pickles without it.
     """
@@ -120,7 +120,7 @@ class SqlEngine(Engine):
             return run.relation(self.exact)
 
     def raw_rows(self, formula: Formula, scope: Scope) -> list[tuple[str, float]]:
-        """What the statement gives when it is ordered by score alone, as people write it: ties come as the database has them.
+        """What the statement gives when it is ordered by score alone, as people write it: ties as they come.
 
         Args:
             formula: what is run.
@@ -135,7 +135,6 @@ class SqlEngine(Engine):
         check(formula, scope.bindings)
         self.require(formula)
         with self._running(formula, scope) as run:
-            run.look()
             return run.rows(run.plan.k, ties=False)
 
     @contextmanager

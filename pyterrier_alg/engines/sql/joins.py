@@ -141,7 +141,7 @@ def days_since(compiler: Compiler, node: Apply, parts: Sequence[Select | None]) 
     return Select.of(source).scored(exp.cast(arithmetic("-", day, source.column("day")), "DOUBLE"))
 
 
-def _log1p(_: Dialect, s: exp.Expression) -> exp.Expression:
+def _log1p(_: Dialect, s: exp.Expr) -> exp.Expr:
     # Few databases have log1p. ln(1 + s) · s / ((1 + s) − 1) is as exact as their ln (Goldberg 1991, theorem 4).
     one_more = arithmetic("+", real(1), s.copy())
     lost = exp.EQ(this=one_more, expression=real(1))
@@ -150,28 +150,28 @@ def _log1p(_: Dialect, s: exp.Expression) -> exp.Expression:
     return choose(lost, s.copy(), arithmetic("*", exp.Ln(this=one_more.copy()), exp.Paren(this=quotient)))
 
 
-def _age(dialect: Dialect, s: exp.Expression) -> exp.Expression:
+def _age(dialect: Dialect, s: exp.Expr) -> exp.Expr:
     return call(dialect.largest, s, real(0))
 
 
-def _sigmoid(_: Dialect, s: exp.Expression) -> exp.Expression:
+def _sigmoid(_: Dialect, s: exp.Expr) -> exp.Expr:
     return arithmetic("/", real(1), exp.Paren(this=arithmetic("+", real(1), exp.Exp(this=negative(s)))))
 
 
-def _decay(dialect: Dialect, s: exp.Expression, half_life: exp.Expression) -> exp.Expression:
+def _decay(dialect: Dialect, s: exp.Expr, half_life: exp.Expr) -> exp.Expr:
     return call("power", real(2), exp.Neg(this=exp.Paren(this=arithmetic("/", _age(dialect, s), half_life))))
 
 
-def _recip_decay(dialect: Dialect, s: exp.Expression, scale: exp.Expression) -> exp.Expression:
+def _recip_decay(dialect: Dialect, s: exp.Expr, scale: exp.Expr) -> exp.Expr:
     share = arithmetic("/", _age(dialect, s), scale)
     return arithmetic("/", real(1), exp.Paren(this=arithmetic("+", real(1), share)))
 
 
-def _clip(dialect: Dialect, s: exp.Expression, low: exp.Expression, high: exp.Expression) -> exp.Expression:
+def _clip(dialect: Dialect, s: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
     return call(dialect.smallest, call(dialect.largest, s, low), high)
 
 
-POINTWISE: Mapping[str, Callable[..., exp.Expression]] = {
+POINTWISE: Mapping[str, Callable[..., exp.Expr]] = {
     "neg": lambda _, s: negative(s),
     "abs": lambda _, s: exp.Abs(this=s),
     "exp": lambda _, s: exp.Exp(this=s),

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sqlglot import exp
 
-from pyterrier_alg.algebra.expressions import Apply, Expression, Retrieve
+from pyterrier_alg.algebra.expressions import Expression, Retrieve
 from pyterrier_alg.algebra.kinds import Space
 from pyterrier_alg.engines.sql.dialects import Dialect
 from pyterrier_alg.engines.sql.selects import DOCNO, SCORE, Select, largest_float, rank_order
-
-#: Beyond so many uses, written out, or so deep a nest, a database that expands at each use gets tables instead.
-MOST_USES = 48
-DEEPEST_NEST = 64
 
 #: The parameter of the last selection's k.
 LIMIT = "k"
@@ -26,20 +23,20 @@ class Statement:
 
     Attributes:
         sql: its text.
-        parameters: the values that it binds, by name; a value that only a query's operands tell is None where there are none.
+        parameters: the values that it binds, by name; one that only operands tell is None where there are none.
         dialect: the database's name.
-        preparations: statements that make temporary tables before it, where the database would otherwise write a step that
-            is used many times out again at each use; name and text.
+        preparations: the temporary tables that must be there before, by name, and what makes them: of steps that the
+            database cannot share or nest as deep as the program does.
     """
 
     sql: str
     parameters: Mapping[str, object]
     dialect: str
-    preparations: tuple[tuple[str, str], ...] = ()
+    preparations: tuple[tuple[str, Statement], ...] = ()
 
     def __str__(self) -> str:
         """The text, preparations first."""
-        return ";\n".join([*(text for _, text in self.preparations), self.sql])
+        return ";\n".join([*(statement.sql for _, statement in self.preparations), self.sql])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +61,10 @@ class Cte:
     """A common table expression."""
 
     name: str
-    query: exp.Expression
+    query: exp.Expr
     fenced: bool
 
-    @property
+    @cached_property
     def references(self) -> list[str]:
         """The tables that it names, as often as it names them."""
         return [table.name for table in self.query.find_all(exp.Table)]
@@ -86,7 +83,6 @@ class Plan:
         scans: the parameter of each scan's vector.
         retrievals: tables that searches fill before the statement runs, by name.
         selects: each relation's, by expression, for checks.
-        maxima: what each `maxnorm` rescales, by its expression.
     """
 
     dialect: Dialect
@@ -97,8 +93,7 @@ class Plan:
     scans: Mapping[Expression, str]
     retrievals: Mapping[str, Retrieve]
     selects: Mapping[Expression, Select]
-    maxima: Mapping[Apply, Select]
-    _texts: dict[object, tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]] = field(default_factory=dict)
+    _texts: dict[object, tuple[str, tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
 
     def statement(self, values: Mapping[str, object], *, ties: bool = True, limit: bool = True) -> Statement:
         """The program itself.
@@ -110,7 +105,7 @@ class Plan:
         """
         limited = limit and self.k is not None
 
-        def query() -> exp.Expression:
+        def query() -> exp.Expr:
             select = self.result.query()
             select.set("order", rank_order(exp.column(SCORE), ties=ties))
             if limited:
@@ -122,94 +117,107 @@ class Plan:
     def not_finite(self, node: Expression, values: Mapping[str, object]) -> Statement:
         """The first record for which a step has no finite score."""
 
-        def query() -> exp.Expression:
-            inner = self.selects[node].query()
+        def query() -> exp.Expr:
             score, most = exp.column(SCORE), largest_float()
             finite = exp.Between(this=score.copy(), low=exp.Neg(this=most.copy()), high=most)
-            wrong = exp.Or(
-                this=exp.Is(this=score.copy(), expression=exp.Null()), expression=exp.Not(this=exp.Paren(this=finite))
-            )
-            outer = exp.Select(expressions=[exp.column(DOCNO), score], where=exp.Where(this=wrong))
-            outer.set(
-                "from_", exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("step"))))
-            )
-            outer.set(
-                "order", exp.Order(expressions=[exp.Ordered(this=exp.column(DOCNO), desc=False, nulls_first=True)])
-            )
+            unknown = exp.Is(this=score.copy(), expression=exp.Null())
+            outer = self._over(node)
+            outer.set("expressions", [exp.column(DOCNO), score])
+            outer.set("where", exp.Where(this=exp.Or(this=unknown, expression=exp.Not(this=exp.Paren(this=finite)))))
+            first = exp.Ordered(this=exp.column(DOCNO), desc=False)
+            outer.set("order", exp.Order(expressions=[first]))
             outer.set("limit", exp.Limit(expression=exp.Literal.number(1)))
             return outer
 
         return self._written(("finite", node), query, values)
 
-    def maximum(self, node: Apply, values: Mapping[str, object]) -> Statement:
-        """The largest score of what `maxnorm` rescales."""
+    def extremes(self, node: Expression, values: Mapping[str, object]) -> Statement:
+        """The smallest and the largest score of a step; one row, of NULLs where it has none."""
 
-        def query() -> exp.Expression:
-            select = self.maxima[node].query()
-            select.set("expressions", [exp.alias_(exp.Max(this=self.maxima[node].value()), "largest")])
-            return select
+        def query() -> exp.Expr:
+            outer = self._over(node)
+            score = exp.column(SCORE)
+            outer.set(
+                "expressions", [exp.alias_(exp.Min(this=score), "low"), exp.alias_(exp.Max(this=score.copy()), "high")]
+            )
+            return outer
 
-        return self._written(("maximum", node), query, values)
+        return self._written(("extremes", node), query, values)
 
-    def _written(self, key: object, query: object, values: Mapping[str, object]) -> Statement:
+    def _over(self, node: Expression) -> exp.Select:
+        """A query over a step, without columns yet."""
+        step = exp.Subquery(this=self.selects[node].query(), alias=exp.TableAlias(this=exp.to_identifier("step")))
+        return exp.Select(from_=exp.From(this=step))
+
+    def _written(self, key: object, query: Callable[[], exp.Expr], values: Mapping[str, object]) -> Statement:
         if key not in self._texts:
-            self._texts[key] = self._write(query())  # type: ignore[operator]
-        text, names, preparations = self._texts[key]
+            self._texts[key] = self._write(query())
+        text, names, tables = self._texts[key]
+        preparations = tuple((table, self._preparation(table, values)) for table in tables)
         return Statement(text, {name: values.get(name) for name in names}, self.dialect.name, preparations)
 
-    def _write(self, query: exp.Expression) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]:
-        by_name = {cte.name: cte for cte in self.ctes}
-        references = {cte.name: [r for r in cte.references if r in by_name] for cte in self.ctes}
-        needed = _reached((t.name for t in query.find_all(exp.Table)), references)
-        tables = self._tables([cte for cte in self.ctes if cte.name in needed], references)
-        preparations = []
-        for name in tables:
-            made = self._with(by_name[name].query.copy(), _reached(references[name], references, tables), by_name)
-            target = self.dialect.text(exp.to_identifier(name, quoted=True))
-            preparations.append((name, f"CREATE TEMP TABLE {target} AS\n{self.dialect.text(made)}"))
-        roots = [t.name for t in query.find_all(exp.Table)]
-        final = self._with(query, _reached(roots, references, tables), by_name)
-        trees = [final, *(by_name[name].query for name in needed)]
-        names = dict.fromkeys(str(p.this) for tree in trees for p in tree.find_all(exp.Placeholder))
-        return self.dialect.text(final), tuple(names), tuple(preparations)
+    def _write(self, query: exp.Expr) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        """A query with all that it needs: its text, its parameters, and the tables that must be there before."""
+        roots = [table.name for table in query.find_all(exp.Table)]
+        everything = self._reached(roots, frozenset())
+        tables = tuple(name for name in self._tables if name in everything)
+        query = self._with(query, roots)
+        names = dict.fromkeys(str(placeholder.this) for placeholder in query.find_all(exp.Placeholder))
+        return self.dialect.text(query), tuple(names), tables
 
-    def _with(self, query: exp.Expression, needed: set[str], by_name: Mapping[str, Cte]) -> exp.Expression:
+    def _preparation(self, name: str, values: Mapping[str, object]) -> Statement:
+        """The statement that makes a temporary table of a step."""
+        key = ("table", name)
+        if key not in self._texts:
+            text, names, _ = self._write(self._by_name[name].query.copy())
+            target = self.dialect.text(exp.to_identifier(name, quoted=True))
+            self._texts[key] = f"CREATE TEMP TABLE {target} AS\n{text}", names, ()
+        text, names, _ = self._texts[key]
+        return Statement(text, {name: values.get(name) for name in names}, self.dialect.name)
+
+    def _with(self, query: exp.Expr, roots: Iterable[str]) -> exp.Expr:
+        needed = self._reached(roots, self._tables)
         parts = [
             exp.CTE(
-                this=cte.query.copy(), alias=exp.TableAlias(this=exp.to_identifier(cte.name, quoted=True)),
-                materialized=True if cte.fenced else None,
+                this=self._by_name[name].query.copy(),
+                alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)),
+                materialized=True if self._by_name[name].fenced else None,
             )
-            for cte in self.ctes if cte.name in needed and cte.name in by_name
-        ]  # fmt: skip
+            for name in sorted(needed, key=self._order.__getitem__)
+        ]
         if parts:
             query.set("with_", exp.With(expressions=parts))
         return query
 
-    def _tables(self, ctes: list[Cte], references: Mapping[str, list[str]]) -> dict[str, None]:
+    def _reached(self, roots: Iterable[str], stop: Collection[str]) -> set[str]:
+        """The common table expressions that these tables need, not looking at those where one stops."""
+        stack = [name for name in roots if name in self._by_name and name not in stop]
+        found: set[str] = set()
+        while stack:
+            name = stack.pop()
+            if name not in found:
+                found.add(name)
+                stack.extend(r for r in self._by_name[name].references if r in self._by_name and r not in stop)
+        return found
+
+    @cached_property
+    def _by_name(self) -> dict[str, Cte]:
+        return {cte.name: cte for cte in self.ctes}
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        return {cte.name: place for place, cte in enumerate(self.ctes)}
+
+    @cached_property
+    def _tables(self) -> dict[str, None]:
         """The steps that become temporary tables, in order."""
         tables: dict[str, None] = {}
-        if not self.dialect.expands:
-            return tables
         uses: dict[str, int] = {}
         nest: dict[str, int] = {}
-        for cte in ctes:
-            below = [name for name in references[cte.name] if name not in tables]
+        for cte in self.ctes:
+            below = [name for name in cte.references if name in self._by_name and name not in tables]
             uses[cte.name] = 1 + sum(uses[name] for name in below)
             nest[cte.name] = 1 + max((nest[name] for name in below), default=0)
-            if uses[cte.name] > MOST_USES or nest[cte.name] > DEEPEST_NEST:
+            if uses[cte.name] > self.dialect.most_uses or nest[cte.name] > self.dialect.deepest_nest:
                 tables[cte.name] = None
         return tables
-
-
-def _reached(
-    roots: Iterable[str], references: Mapping[str, list[str]], stop: Mapping[str, None] | None = None
-) -> set[str]:
-    """The common table expressions that these tables need, not looking behind those that are tables by themselves."""
-    stack = [name for name in roots if name in references and name not in (stop or {})]
-    found: set[str] = set()
-    while stack:
-        name = stack.pop()
-        if name not in found:
-            found.add(name)
-            stack.extend(r for r in references[name] if r not in (stop or {}))
-    return found

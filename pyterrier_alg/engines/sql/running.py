@@ -1,4 +1,4 @@
-"""One run of a plan: values are bound, the data's own faults found, rows fetched and, where asked for, scored as defined."""
+"""One run of a plan: bind values, find the data's own faults, fetch rows and, if asked, score them as defined."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyterrier_alg.algebra.expressions import Apply, Expression, Name, Retrieve,
 from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.collection.operands import Positions, Rows, Scope, Scores
 from pyterrier_alg.engines.demand import fault, shown
-from pyterrier_alg.engines.sql.bounds import Norms, Range, Ranges, ranges
+from pyterrier_alg.engines.sql.bounds import Norms, Range, ranges
 from pyterrier_alg.engines.sql.dialects import Dialect
 from pyterrier_alg.engines.sql.plan import LIMIT, Plan, Recipe, Statement
 from pyterrier_alg.engines.sql.tables import Database, Tables, day_number
@@ -62,6 +62,7 @@ class Run:
         database: where its operands' tables are.
         tables: of this database.
         norms: of matrices.
+        made: steps that are temporary tables already.
         values: of parameters.
         ranges: of scores, and their errors.
     """
@@ -73,11 +74,12 @@ class Run:
     database: Database
     tables: Tables
     norms: Norms
+    made: set[str] = field(default_factory=set)
     values: dict[str, object] = field(init=False)
-    ranges: Ranges = field(init=False)
+    ranges: Mapping[Expression, Range] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Evaluate what is bound, and search."""
+        """Evaluate what is bound, search, and find what only the data shows."""
         for node in walk(*self.formula.expressions):
             if isinstance(node, Apply) and node.operator == "ids":
                 # For its complaint about unknown records.
@@ -85,7 +87,9 @@ class Run:
         self.values = parameter_values(self.plan, self.formula, self.scope)
         searched = {node: self._search(name, node) for name, node in self.plan.retrievals.items()}
         vectors = {node: self._vector(name) for node, name in self.plan.scans.items()}
-        self.ranges = ranges(self.formula, self.scope, self.checked, self.plan.dialect, self.norms, vectors, searched)
+        self.ranges = ranges(
+            self.formula, self.scope, self.checked, self.plan.dialect, self.norms, vectors, searched, self._measure
+        )
 
     def _vector(self, name: str) -> Rows:
         return vector_value(cast(Expression, self.plan.recipes[name].expression), self.scope, self.formula)
@@ -97,22 +101,12 @@ class Run:
         self.tables.temporary(name, self.scope.docnos[found], (("score", "real", scores[found]),))
         return scores[found]
 
-    def look(self) -> None:
-        """Find what only the data shows.
-
-        Raises:
-            EvaluationError: `nonpositive_maximum`, `non_finite`, naming the step.
-        """
-        for node in self.plan.maxima:
-            if self.ranges.of[node.arguments[0]].low > 0:
-                continue
-            [(largest,)] = self._fetch(self.plan.maximum(node, self.values))
-            if largest is not None and largest <= 0:
-                message = f"the largest score in {shown(node)} is {largest!r}, maxnorm needs a positive one"
-                raise fault("nonpositive_maximum", message, node, self.formula)
-        for node in self.ranges.suspects:
-            for docno, score in self._fetch(self.plan.not_finite(node, self.values)):
-                self._refuse(node, docno, score)
+    def _measure(self, node: Expression) -> Range | None:
+        """The extremes of a step in the database, all of whose scores must be finite; None where it has no records."""
+        for docno, score in self._fetch(self.plan.not_finite(node, self.values)):
+            self._refuse(node, docno, score)
+        [(low, high)] = self._fetch(self.plan.extremes(node, self.values))
+        return None if low is None else Range(low, high)
 
     def _refuse(self, node: Expression, docno: str, score: float | None) -> None:
         # A database's NULL is what its arithmetic has no value for.
@@ -120,15 +114,12 @@ class Run:
         raise fault("non_finite", message, node, self.formula)
 
     def _fetch(self, statement: Statement) -> list[tuple[Any, ...]]:
-        made = []
-        try:
-            for name, text in statement.preparations:
-                self.database.rows(text, statement.parameters)
-                made.append(name)
-            return self.database.rows(statement.sql, statement.parameters)
-        finally:
-            for name in reversed(made):
-                self.database.drop(name)
+        for name, preparation in statement.preparations:
+            if name not in self.made:
+                self.database.rows(preparation.sql, preparation.parameters)
+                self.tables.remember(name)
+                self.made.add(name)
+        return self.database.rows(statement.sql, statement.parameters)
 
     def rows(self, k: int | None, *, ties: bool = True) -> list[tuple[str, float]]:
         """The first k rows of the result; all for None.
@@ -146,12 +137,13 @@ class Run:
     @property
     def result(self) -> tuple[Expression, Range]:
         """What the last selection selects from, or the result itself, and what is known of it."""
-        steps, node = dict(self.formula.steps), self.formula.result
+        steps = dict(self.formula.steps)
+        node: Expression = self.formula.result
         while isinstance(node, Name) and node.name in steps:
             node = steps[node.name]
         if self.plan.k is not None:
-            node = cast(Apply, node).arguments[1]
-        return node, self.ranges.of[node]
+            node = node.parts[1]
+        return node, self.ranges[node]
 
     def relation(self, exact: bool) -> ScoredRelation:
         """The result in rank order.
@@ -159,7 +151,6 @@ class Run:
         Args:
             exact: whether to score candidates as defined, where that can be certified.
         """
-        self.look()
         node, known = self.result
         if exact and known.settled and math.isfinite(known.error):
             return self._certified(node, known)

@@ -53,8 +53,8 @@ class Select:
     """
 
     sources: tuple[Source, ...] = ()
-    score: exp.Expression | None = None
-    conditions: tuple[exp.Expression, ...] = ()
+    score: exp.Expr | None = None
+    conditions: tuple[exp.Expr, ...] = ()
     depth: int = 1
     members: tuple[Select, ...] = ()
 
@@ -79,29 +79,29 @@ class Select:
         """The one table that it is."""
         return self.sources[0]
 
-    def value(self) -> exp.Expression:
-        """A copy of its score, to build upon."""
+    def value(self) -> exp.Expr:
+        """Its score, to build upon: a copy where something has been built upon it already."""
         if self.score is None:
             raise TypeError("a mask has no score")
-        return self.score.copy()
+        return self.score if self.score.parent is None else self.score.copy()
 
-    def scored(self, score: exp.Expression | None) -> Select:
+    def scored(self, score: exp.Expr | None) -> Select:
         """The same records with another score."""
         return replace(self, score=score, depth=self.depth + 1)
 
-    def where(self, *conditions: exp.Expression) -> Select:
+    def where(self, *conditions: exp.Expr) -> Select:
         """The records for which these hold as well."""
         return replace(self, conditions=(*self.conditions, *conditions), depth=self.depth + len(conditions))
 
-    def joined(self, other: Select, score: exp.Expression | None) -> Select:
+    def joined(self, other: Select, score: exp.Expr | None) -> Select:
         """The records in both."""
         sources = tuple(dict.fromkeys((*self.sources, *other.sources)))
         conditions = (*self.conditions, *other.conditions)
         return Select(sources, score, conditions, max(self.depth, other.depth, len(conditions)) + 1)
 
-    def query(self, *more: exp.Expression) -> exp.Select:
+    def query(self, *more: exp.Expr) -> exp.Select:
         """As a query of docno, score (where it has one) and more columns."""
-        columns = [exp.column(DOCNO)]
+        columns: list[exp.Expr] = [exp.column(DOCNO)]
         if self.score is not None:
             columns.append(exp.alias_(self.value(), SCORE, copy=False))
         query = exp.Select(expressions=[*columns, *more])
@@ -110,8 +110,8 @@ class Select:
         first, *others = (*inner, *(source for source in self.sources if source.optional))
         query.set("from_", exp.From(this=_aliased(first)))
         query.set("joins", [
-            exp.Join(this=_aliased(s), side="LEFT" if s.optional else None, using=[exp.to_identifier(DOCNO, quoted=True)])
-            for s in others
+            exp.Join(this=_aliased(source), side="LEFT" if source.optional else None, using=[exp.to_identifier(DOCNO)])
+            for source in others
         ])  # fmt: skip
         if self.conditions:
             query.set("where", exp.Where(this=every([c.copy() for c in self.conditions])))
@@ -125,7 +125,7 @@ def _aliased(source: Source) -> exp.Table:
     return table
 
 
-def every(conditions: Sequence[exp.Expression]) -> exp.Expression:
+def every(conditions: Sequence[exp.Expr]) -> exp.Expr:
     """The conjunction, grouped to the left."""
     result = conditions[0]
     for condition in conditions[1:]:
@@ -136,7 +136,7 @@ def every(conditions: Sequence[exp.Expression]) -> exp.Expression:
 _SUMS, _PRODUCTS = (exp.Add, exp.Sub), (exp.Mul, exp.Div)
 
 
-def arithmetic(operator: str, left: exp.Expression, right: exp.Expression) -> exp.Expression:
+def arithmetic(operator: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """`left operator right`, in parentheses only where the grouping needs them."""
     kind = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul, "/": exp.Div}[operator]
     loose = isinstance(left, _SUMS) and kind in _PRODUCTS
@@ -147,35 +147,35 @@ def arithmetic(operator: str, left: exp.Expression, right: exp.Expression) -> ex
     return kind(this=left, expression=right, **({"typed": True, "safe": False} if kind is exp.Div else {}))
 
 
-def _is_open(left: exp.Expression) -> bool:
+def _is_open(left: exp.Expr) -> bool:
     return isinstance(left, exp.Neg)
 
 
-def negative(value: exp.Expression) -> exp.Expression:
+def negative(value: exp.Expr) -> exp.Expr:
     """`-value`."""
     simple = isinstance(value, exp.Column | exp.Placeholder | exp.Func | exp.Paren)
     return exp.Neg(this=value if simple else exp.Paren(this=value))
 
 
-def over(function: exp.Expression, *, by: exp.Expression | None = None, order: exp.Order | None = None) -> exp.Window:
+def over(function: exp.Expr, *, by: exp.Expr | None = None, order: exp.Order | None = None) -> exp.Window:
     """A window function."""
     return exp.Window(this=function, partition_by=[by] if by is not None else None, order=order)
 
 
-def rank_order(score: exp.Expression, *, ties: bool = True) -> exp.Order:
+def rank_order(score: exp.Expr, *, ties: bool = True) -> exp.Order:
     """Score descending, then docno ascending."""
-    keys = [exp.Ordered(this=score, desc=True, nulls_first=False)]
+    keys = [exp.Ordered(this=score, desc=True)]
     if ties:
-        keys.append(exp.Ordered(this=exp.column(DOCNO), desc=False, nulls_first=True))
+        keys.append(exp.Ordered(this=exp.column(DOCNO), desc=False))
     return exp.Order(expressions=keys)
 
 
-def choose(condition: exp.Expression, then: exp.Expression, otherwise: exp.Expression) -> exp.Case:
+def choose(condition: exp.Expr, then: exp.Expr, otherwise: exp.Expr) -> exp.Case:
     """`CASE WHEN condition THEN then ELSE otherwise END`."""
     return exp.Case(ifs=[exp.If(this=condition, true=then)], default=otherwise)
 
 
-def largest_float() -> exp.Expression:
+def largest_float() -> exp.Expr:
     """The largest finite float64, as the databases read it back."""
     return exp.Literal.number("1.7976931348623157e308")
 

@@ -27,7 +27,7 @@ class SqliteDatabase(Database):
         self._connection.load_extension(sqlite_vec.loadable_path())
         self._connection.enable_load_extension(False)
         self._connection.execute("PRAGMA temp_store = MEMORY")
-        self._connection.create_scalar_function(Sqlite.INNER_PRODUCT, _inner_product, 2, deterministic=True)
+        self._connection.create_scalar_function(Sqlite.INNER_PRODUCT, _inner_product, 2, deterministic=True)  # type: ignore[arg-type]
 
     def rows(self, sql: str, parameters: Mapping[str, object]) -> list[tuple[Any, ...]]:
         """What a statement gives."""
@@ -61,9 +61,9 @@ class SqliteDatabase(Database):
 class SqliteEngine(SqlEngine):
     """Runs programs as SQLite statements, scored by sqlite-vec.
 
-    `E @ v` in a cosine space is `(1 - vec_distance_cosine(row, v)) * |v|`, measured in float32, as far from the defined score
-    as `error_bound` says. sqlite-vec has no inner product: in a space of that distance the score comes from a float64 function
-    of ours that the connection knows as `inner_product`.
+    `E @ v` in a cosine space is `(1 - vec_distance_cosine(row, v)) * |v|`, measured in float32, as far from the defined
+    score as `error_bound` says. sqlite-vec has no inner product: in a space of that distance the score comes from a
+    float64 function of ours that the connection knows as `inner_product`.
 
     Example:
         >>> SqliteEngine().run(parse("top(10, E @ q1 - 0.5 (E @ q2))"), vaswani.at())  # doctest: +SKIP

@@ -90,8 +90,12 @@ class Tables:
 
     def temporary(self, name: str, docnos: npt.NDArray[np.object_], columns: Columns) -> None:
         """Make a table for this run only, under a name that nothing else has."""
-        self._temporary.append(name)
+        self.remember(name)
         self._database.create(name, docnos, columns, temporary=True)
+
+    def remember(self, name: str) -> None:
+        """Have a table removed at the end of this run."""
+        self._temporary.append(name)
 
     def end_run(self) -> None:
         """Remove what was made for this run only."""

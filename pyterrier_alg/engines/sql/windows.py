@@ -57,9 +57,7 @@ def ranks(compiler: Compiler, _: Apply, parts: Sequence[Select | None]) -> Selec
     return Select.of(compiler.write(select.scored(rank).query(), "ranks"))
 
 
-def windowed(
-    compiler: Compiler, select: Select, word: str, **columns: Callable[[exp.Expression], exp.Expression]
-) -> Source:
+def windowed(compiler: Compiler, select: Select, word: str, **columns: Callable[[exp.Expr], exp.Expr]) -> Source:
     """The table of a select with values over its whole domain beside each score."""
     select = compiler.table(select, f"{word}_argument")
     more = [exp.alias_(make(select.value()), name) for name, make in columns.items()]
@@ -82,11 +80,9 @@ def minmax(compiler: Compiler, _: Apply, parts: Sequence[Select | None]) -> Sele
     return Select.of(source).scored(choose(exp.EQ(this=low, expression=high), real(1), share))
 
 
-def maxnorm(compiler: Compiler, node: Apply, parts: Sequence[Select | None]) -> Select:
+def maxnorm(compiler: Compiler, _: Apply, parts: Sequence[Select | None]) -> Select:
     """Rescaled by the largest, which a run looks at."""
-    select = compiler.table(cast(Select, parts[0]), "maxnorm_argument")
-    compiler.maxima[node] = select
-    source = windowed(compiler, select, "maxnorm", high=lambda s: over(exp.Max(this=s)))
+    source = windowed(compiler, cast(Select, parts[0]), "maxnorm", high=lambda s: over(exp.Max(this=s)))
     return Select.of(source).scored(arithmetic("/", source.column(), source.column("high")))
 
 
@@ -107,13 +103,13 @@ def zscore(compiler: Compiler, _: Apply, parts: Sequence[Select | None]) -> Sele
     return Select.of(second).scored(choose(constant, real(0), arithmetic("/", second.column(), deviation.copy())))
 
 
-def mean(compiler: Compiler, value: exp.Expression) -> exp.Expression:
+def mean(compiler: Compiler, value: exp.Expr) -> exp.Expr:
     """The mean over the whole domain."""
     count = over(exp.Count(this=exp.Star()))
     return arithmetic("/", over(total(compiler, value)), exp.cast(count, "DOUBLE"))
 
 
-def total(compiler: Compiler, value: exp.Expression) -> exp.Expression:
+def total(compiler: Compiler, value: exp.Expr) -> exp.Expr:
     """The sum over all."""
     return call(compiler.dialect.total, value)
 
@@ -128,9 +124,9 @@ def softmax(compiler: Compiler, _: Apply, parts: Sequence[Select | None]) -> Sel
 
 def rrf(compiler: Compiler, node: Apply, parts: Sequence[Select | None]) -> Select:
     """The sum of what each ranking adds."""
-    defaults = {option.name: option.default for option in OPERATORS["rrf"].options}
-    k, depth = (cast(Count, node.option(name) or defaults[name]) for name in ("k", "depth"))
-    queries: list[exp.Expression] = [contribution(compiler, cast(Select, part), k, depth) for part in parts]
+    given = {option.name: option.default for option in OPERATORS["rrf"].options} | dict(node.options)
+    k, depth = cast(Count, given["k"]), cast(Count, given["depth"])
+    queries: list[exp.Expr] = [contribution(compiler, cast(Select, part), k, depth) for part in parts]
     while len(queries) > 1 and len(queries) > LONGEST_UNION:
         chunks = [queries[i : i + LONGEST_UNION] for i in range(0, len(queries), LONGEST_UNION)]
         tables = [compiler.write(_all(chunk), "contributions") for chunk in chunks]
@@ -142,7 +138,7 @@ def rrf(compiler: Compiler, node: Apply, parts: Sequence[Select | None]) -> Sele
     return Select.of(compiler.write(fused, "rrf"))
 
 
-def contribution(compiler: Compiler, select: Select, k: Count, depth: Count) -> exp.Expression:
+def contribution(compiler: Compiler, select: Select, k: Count, depth: Count) -> exp.Expr:
     """What one ranking adds: 1 / (k + rank) for each of its first records."""
     place = over(exp.RowNumber(), order=rank_order(select.value()))
     source = compiler.write(select.query(exp.alias_(place, "place")), "ranking")
@@ -152,7 +148,7 @@ def contribution(compiler: Compiler, select: Select, k: Count, depth: Count) -> 
     return Select.of(source).scored(share).where(first).query()
 
 
-def _all(queries: Sequence[exp.Expression]) -> exp.Expression:
+def _all(queries: Sequence[exp.Expr]) -> exp.Expr:
     result = queries[0]
     for query in queries[1:]:
         result = exp.Union(this=result, expression=query, distinct=False)
