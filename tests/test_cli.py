@@ -120,7 +120,7 @@ def test_a_mistake_is_shown_where_it_stands(program, code, marked):
         (["parity", "--dimensions", "0"], 2, "dimensions"),
         (["parity", "--all-topics", "--q1", "1"], 2, "--all-topics"),
         (["run", "E @ q1", "--topic", "1", "--query", "x"], 2, "--query"),
-        (["run"], 2, "PROGRAM"),
+        (["run"], 2, "program"),
         (["nosuch"], 2, "nosuch"),
     ],
 )

@@ -27,6 +27,7 @@ ROOMS = (
     "transformers",
     "parity",
     "cli",
+    "__main__",
 )
 
 

@@ -1,0 +1,5 @@
+"""`python -m pyterrier_alg`: the command line."""
+
+from pyterrier_alg.cli import main
+
+main()
