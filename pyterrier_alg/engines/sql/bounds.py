@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Protocol, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,7 +24,8 @@ from pyterrier_alg.algebra.operators import OPERATORS
 from pyterrier_alg.collection.operands import MatrixOperand, RelationOperand, Rows, Scope, Scores
 from pyterrier_alg.engines.demand import fault, shown
 from pyterrier_alg.engines.sql.dialects import Dialect
-from pyterrier_alg.engines.values import matrix_value, number_value
+from pyterrier_alg.engines.values import matrix_value, number_value, vector_value
+from pyterrier_alg.engines.vectorised import mask_positions
 
 _MOST = 1.7976931348623157e308
 #: What the algebra lets two engines' exp, log1p, sigmoid, softmax and decay differ by, twice.
@@ -77,15 +78,26 @@ class Norms:
         return self._known[matrix]
 
 
+class Look(Protocol):
+    """What a run shows of the data."""
+
+    def vector(self, node: Expression) -> Rows:
+        """The vector of a scan."""
+
+    def search(self, node: Retrieve) -> Scores:
+        """The scores of a search."""
+
+    def measure(self, node: Expression) -> Range | None:
+        """The extremes of a relation in the database, all of whose scores must be finite; None where it is empty."""
+
+
 def ranges(
     formula: Formula,
     scope: Scope,
     checked: Checked,
     dialect: Dialect,
     norms: Norms,
-    vectors: Mapping[Expression, Rows],
-    searched: Mapping[Retrieve, Scores],
-    measure: Callable[[Expression], Range | None],
+    look: Look,
 ) -> Mapping[Expression, Range]:
     """What is known of each step of a formula before it runs.
 
@@ -95,17 +107,15 @@ def ranges(
         checked: what the checker found.
         dialect: the database's, which says how far its scans may be off.
         norms: of matrices.
-        vectors: the value of each scan's vector, by the scan.
-        searched: the scores of each search.
-        measure: looks at the database's scores of a relation that might overflow or that must be positive somewhere.
+        look: looks at the data.
 
     Returns:
         Ranges, by expression.
 
     Raises:
-        EvaluationError: what `measure` finds; `nonpositive_maximum`.
+        EvaluationError: what only the data shows, the first that an evaluation in order meets.
     """
-    return _Propagation(formula, scope, checked, dialect, norms, vectors, searched, measure).run()
+    return _Propagation(formula, scope, checked, dialect, norms, look).run()
 
 
 @dataclass
@@ -115,27 +125,26 @@ class _Propagation:
     checked: Checked
     dialect: Dialect
     norms: Norms
-    vectors: Mapping[Expression, Rows]
-    searched: Mapping[Retrieve, Scores]
-    measure: Callable[[Expression], Range | None]
+    look: Look
 
     def run(self) -> Mapping[Expression, Range]:
         memo: dict[Expression, Range] = {}
         for name, expression in self.formula.steps:
             memo[Name(name)] = fold(expression, self.visit, memo)
+            if self.kind(expression) is Kind.VECTOR:
+                # For its complaint, in its turn.
+                vector_value(expression, self.scope, self.formula)
         fold(self.formula.result, self.visit, memo)
         return memo
 
     def visit(self, node: Expression, below: Sequence[Range]) -> Range:
-        found = self.checked.types.get(node)
-        kind = found.kind if found is not None else Kind.NUMBER
+        kind = self.kind(node)
         if kind is Kind.NUMBER:
-            value = number_value(node, self.scope, self.formula)
-            return Range(value, value)
+            return self.number(node, below)
         if kind not in (Kind.RELATION, Kind.MASK):
             return Range()
         if isinstance(node, Retrieve):
-            return _of_scores(self.searched[node])
+            return _of_scores(self.look.search(node))
         if isinstance(node, Name):
             operand = self.scope.operands[node.name]
             return _of_scores(operand.scores) if isinstance(operand, RelationOperand) else Range()
@@ -143,9 +152,21 @@ class _Propagation:
         known = self.apply(node, below[: len(node.arguments)])
         if kind is Kind.RELATION and not (-_MOST <= known.low and known.high <= _MOST):
             # Of scores that are the defined ones, the database's extremes are; of others nothing is known.
-            seen = self.measure(node) or Range()
+            seen = self.look.measure(node) or Range()
             known = replace(known, low=seen.low, high=seen.high, error=0.0 if known.error == 0 else math.inf)
         return known
+
+    def kind(self, node: Expression) -> Kind:
+        found = self.checked.types.get(node)
+        return found.kind if found is not None else Kind.NUMBER
+
+    def number(self, node: Expression, below: Sequence[Range]) -> Range:
+        if isinstance(node, Apply):
+            known = _FUNCTIONS["neg"](below[0]) if node.operator == "neg" else _ARITHMETIC[node.operator](*below)
+            if known.low == known.high and math.isfinite(known.low):
+                return known
+        value = number_value(node, self.scope, self.formula)
+        return Range(value, value)
 
     def apply(self, node: Apply, below: Sequence[Range]) -> Range:
         operator = node.operator
@@ -171,6 +192,9 @@ class _Propagation:
                 return replace(below[-1], settled=all(part.is_defined for part in below))
             case "rrf":
                 return self.rrf(node, below)
+            case "ids":
+                # For its complaint about unknown records.
+                mask_positions(self.formula, node, self.scope)
             case "days_since":
                 return Range(-4e6, 4e6)
             case ">=" | ">" | "<=" | "<" | "isin":
@@ -178,7 +202,7 @@ class _Propagation:
         return Range(settled=settled)
 
     def scan(self, node: Apply) -> Range:
-        matrix, vector = matrix_value(node.arguments[0], self.scope, self.formula), self.vectors[node]
+        matrix, vector = matrix_value(node.arguments[0], self.scope, self.formula), self.look.vector(node)
         largest, uneven = self.norms(matrix)
         if node.operator == "@":
             size = largest * exact.norm(vector) * 1.001
@@ -188,7 +212,7 @@ class _Propagation:
         return Range(-size * 1.001, size * 1.001, error)
 
     def maxnorm(self, node: Apply, s: Range) -> Range:
-        seen = s if s.low > 0 else self.measure(node.arguments[0])
+        seen = s if s.low > 0 else self.look.measure(node.arguments[0])
         if seen is None:
             return Range(settled=s.settled)
         if seen.high <= 0:

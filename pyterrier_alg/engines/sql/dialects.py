@@ -96,14 +96,14 @@ class Sqlite(Dialect):
         """`(1 - vec_distance_cosine(row, :v)) * |v|`; in a space of inner products a function of ours, in float64."""
         if space.distance is not Distance.COSINE:
             return call(self.INNER_PRODUCT, row, exp.Placeholder(this=vector))
-        norm = f"{vector}_norm"
+        norm = norm_of(vector)
         cosine = self._cosine(row, vector)
         return self._unless_zero(norm, exp.Mul(this=exp.paren(cosine), expression=exp.Placeholder(this=norm)))
 
     def closeness(self, row: exp.Expr, vector: str, space: Space) -> exp.Expr:
         """`1 - vec_distance_cosine(row, :v)`, `-vec_distance_L2(row, :v)`, or the inner product."""
         if space.distance is Distance.COSINE:
-            return self._unless_zero(f"{vector}_norm", self._cosine(row, vector))
+            return self._unless_zero(norm_of(vector), self._cosine(row, vector))
         if space.distance is Distance.L2:
             return exp.Neg(this=call("vec_distance_L2", row, exp.Placeholder(this=vector)))
         return self.product(row, vector, space)
@@ -120,7 +120,7 @@ class Sqlite(Dialect):
     def vector_parameters(self, vector: str, values: Rows, space: Space) -> Mapping[str, object]:
         """The values as a blob; in a cosine space also the norm, in float64."""
         if space.distance is Distance.COSINE:
-            return {vector: _squarable(values).tobytes(), f"{vector}_norm": exact.norm(values)}
+            return {vector: _squarable(values).tobytes(), norm_of(vector): exact.norm(values)}
         if space.distance is Distance.L2:
             return {vector: values.astype(np.float32).tobytes()}
         return {vector: values.astype(np.float64).tobytes()}
@@ -166,7 +166,7 @@ class DuckDb(Dialect):
             return self.product(row, vector, space)
         similarity = self._measure("array_cosine_similarity", row, vector, space)
         # DuckDB gives NaN for a zero vector; the algebra gives 0.
-        is_zero = exp.EQ(this=exp.Placeholder(this=f"{vector}_norm"), expression=whole(0))
+        is_zero = exp.EQ(this=exp.Placeholder(this=norm_of(vector)), expression=whole(0))
         return exp.Case(ifs=[exp.If(this=is_zero, true=real(0))], default=similarity)
 
     def _measure(self, function: str, row: exp.Expr, vector: str, space: Space) -> exp.Expr:
@@ -175,7 +175,7 @@ class DuckDb(Dialect):
 
     def vector_parameters(self, vector: str, values: Rows, space: Space) -> Mapping[str, object]:
         """The values as a list of doubles, and the norm."""
-        return {vector: values.astype(np.float64).tolist(), f"{vector}_norm": exact.norm(values)}
+        return {vector: values.astype(np.float64).tolist(), norm_of(vector): exact.norm(values)}
 
     def product_bound(self, space: Space, row_norm: float, row_norm_error: float, values: Rows) -> float:
         """That of a float64 sum."""
@@ -189,6 +189,11 @@ class DuckDb(Dialect):
             return self.product_bound(space, row_norm, row_norm_error, values)
         # Three sums of d terms, two roots, a product and a quotient: each of them off by less than d + 2 units of 1.
         return (3 * space.dimensions + 16) * 2.0**-52
+
+
+def norm_of(vector: str) -> str:
+    """The parameter of a vector's norm; no other parameter has two underscores in a row."""
+    return f"{vector}__norm"
 
 
 def call(function: str, *arguments: exp.Expr) -> exp.Expr:

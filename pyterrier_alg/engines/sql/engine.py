@@ -107,8 +107,10 @@ class SqlEngine(Engine):
             formula, checked, self.dialect, Layout(docs, {name: names.take(name) for name in wanted})
         )
         if scope is None:
-            return plan.statement({name: recipe.value for name, recipe in plan.recipes.items()} | {LIMIT: plan.k})
-        return plan.statement(parameter_values(plan, needed(formula), scope) | {LIMIT: plan.k})
+            values: dict[str, object] = {name: recipe.value for name, recipe in plan.recipes.items()}
+        else:
+            values = parameter_values(plan, needed(formula), scope)
+        return plan.statement((values | {LIMIT: plan.k}).get)
 
     def evaluate(self, formula: Formula, scope: Scope) -> ScoredRelation:
         """Run a sound formula.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -12,6 +13,9 @@ from pyterrier_alg.algebra.expressions import Expression, Retrieve
 from pyterrier_alg.algebra.kinds import Space
 from pyterrier_alg.engines.sql.dialects import Dialect
 from pyterrier_alg.engines.sql.selects import DOCNO, SCORE, Select, largest_float, rank_order
+
+#: Gives a parameter's value by its name.
+Values: TypeAlias = Callable[[str], object]
 
 #: The parameter of the last selection's k.
 LIMIT = "k"
@@ -95,11 +99,11 @@ class Plan:
     selects: Mapping[Expression, Select]
     _texts: dict[object, tuple[str, tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
 
-    def statement(self, values: Mapping[str, object], *, ties: bool = True, limit: bool = True) -> Statement:
+    def statement(self, values: Values, *, ties: bool = True, limit: bool = True) -> Statement:
         """The program itself.
 
         Args:
-            values: of parameters, by name.
+            values: gives parameters' values.
             ties: whether equal scores are ordered by docno.
             limit: whether the last selection is made by the statement.
         """
@@ -114,7 +118,7 @@ class Plan:
 
         return self._written(("program", ties, limited), query, values)
 
-    def not_finite(self, node: Expression, values: Mapping[str, object]) -> Statement:
+    def not_finite(self, node: Expression, values: Values) -> Statement:
         """The first record for which a step has no finite score."""
 
         def query() -> exp.Expr:
@@ -131,7 +135,7 @@ class Plan:
 
         return self._written(("finite", node), query, values)
 
-    def extremes(self, node: Expression, values: Mapping[str, object]) -> Statement:
+    def extremes(self, node: Expression, values: Values) -> Statement:
         """The smallest and the largest score of a step; one row, of NULLs where it has none."""
 
         def query() -> exp.Expr:
@@ -149,12 +153,12 @@ class Plan:
         step = exp.Subquery(this=self.selects[node].query(), alias=exp.TableAlias(this=exp.to_identifier("step")))
         return exp.Select(from_=exp.From(this=step))
 
-    def _written(self, key: object, query: Callable[[], exp.Expr], values: Mapping[str, object]) -> Statement:
+    def _written(self, key: object, query: Callable[[], exp.Expr], values: Values) -> Statement:
         if key not in self._texts:
             self._texts[key] = self._write(query())
         text, names, tables = self._texts[key]
         preparations = tuple((table, self._preparation(table, values)) for table in tables)
-        return Statement(text, {name: values.get(name) for name in names}, self.dialect.name, preparations)
+        return Statement(text, {name: values(name) for name in names}, self.dialect.name, preparations)
 
     def _write(self, query: exp.Expr) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         """A query with all that it needs: its text, its parameters, and the tables that must be there before."""
@@ -165,7 +169,7 @@ class Plan:
         names = dict.fromkeys(str(placeholder.this) for placeholder in query.find_all(exp.Placeholder))
         return self.dialect.text(query), tuple(names), tables
 
-    def _preparation(self, name: str, values: Mapping[str, object]) -> Statement:
+    def _preparation(self, name: str, values: Values) -> Statement:
         """The statement that makes a temporary table of a step."""
         key = ("table", name)
         if key not in self._texts:
@@ -173,7 +177,7 @@ class Plan:
             target = self.dialect.text(exp.to_identifier(name, quoted=True))
             self._texts[key] = f"CREATE TEMP TABLE {target} AS\n{text}", names, ()
         text, names, _ = self._texts[key]
-        return Statement(text, {name: values.get(name) for name in names}, self.dialect.name)
+        return Statement(text, {name: values(name) for name in names}, self.dialect.name)
 
     def _with(self, query: exp.Expr, roots: Iterable[str]) -> exp.Expr:
         needed = self._reached(roots, self._tables)

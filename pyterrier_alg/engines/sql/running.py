@@ -10,8 +10,9 @@ from typing import Any, cast
 import numpy as np
 
 from pyterrier_alg.algebra.checking import Checked
-from pyterrier_alg.algebra.expressions import Apply, Expression, Name, Retrieve, walk
+from pyterrier_alg.algebra.expressions import Expression, Name, Retrieve
 from pyterrier_alg.algebra.formula import Formula
+from pyterrier_alg.algebra.kinds import Space
 from pyterrier_alg.collection.operands import Positions, Rows, Scope, Scores
 from pyterrier_alg.engines.demand import fault, shown
 from pyterrier_alg.engines.sql.bounds import Norms, Range, ranges
@@ -19,7 +20,7 @@ from pyterrier_alg.engines.sql.dialects import Dialect
 from pyterrier_alg.engines.sql.plan import LIMIT, Plan, Recipe, Statement
 from pyterrier_alg.engines.sql.tables import Database, Tables, day_number
 from pyterrier_alg.engines.values import number_value, text_value, vector_value
-from pyterrier_alg.engines.vectorised import defined_scores, mask_positions
+from pyterrier_alg.engines.vectorised import defined_scores
 from pyterrier_alg.relation import GapCheck, ScoredRelation, rank_order
 
 #: How many records beyond k are fetched to be scored as defined, at first.
@@ -62,8 +63,8 @@ class Run:
         database: where its operands' tables are.
         tables: of this database.
         norms: of matrices.
+        values: of parameters, as far as they are known.
         made: steps that are temporary tables already.
-        values: of parameters.
         ranges: of scores, and their errors.
     """
 
@@ -74,38 +75,43 @@ class Run:
     database: Database
     tables: Tables
     norms: Norms
+    values: dict[str, object] = field(default_factory=dict)
     made: set[str] = field(default_factory=set)
-    values: dict[str, object] = field(init=False)
     ranges: Mapping[Expression, Range] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Evaluate what is bound, search, and find what only the data shows."""
-        for node in walk(*self.formula.expressions):
-            if isinstance(node, Apply) and node.operator == "ids":
-                # For its complaint about unknown records.
-                mask_positions(self.formula, node, self.scope)
-        self.values = parameter_values(self.plan, self.formula, self.scope)
-        searched = {node: self._search(name, node) for name, node in self.plan.retrievals.items()}
-        vectors = {node: self._vector(name) for node, name in self.plan.scans.items()}
-        self.ranges = ranges(
-            self.formula, self.scope, self.checked, self.plan.dialect, self.norms, vectors, searched, self._measure
-        )
+        """Evaluate and search what the statement needs, step by step, and find what only the data shows."""
+        self.ranges = ranges(self.formula, self.scope, self.checked, self.plan.dialect, self.norms, self)
 
-    def _vector(self, name: str) -> Rows:
-        return vector_value(cast(Expression, self.plan.recipes[name].expression), self.scope, self.formula)
+    def vector(self, node: Expression) -> Rows:
+        """The vector of a scan."""
+        name = self.plan.scans[node]
+        recipe = self.plan.recipes[name]
+        values = vector_value(cast(Expression, recipe.expression), self.scope, self.formula)
+        self.values |= self.plan.dialect.vector_parameters(name, values, cast(Space, recipe.space))
+        return values
 
-    def _search(self, name: str, node: Retrieve) -> Scores:
+    def value(self, name: str) -> object:
+        """The value of a parameter; a vector's is known since its scan was looked at."""
+        if name not in self.values:
+            recipe = self.plan.recipes[name]
+            self.values |= _bound(self.plan.dialect, name, recipe, self.formula, self.scope)
+        return self.values[name]
+
+    def search(self, node: Retrieve) -> Scores:
+        """The scores of a search, whose table is filled."""
         every = np.arange(len(self.scope.docnos))
         scores = defined_scores(self.formula, node, self.scope, every)
         found = np.flatnonzero(~np.isnan(scores))
+        name = next(name for name, known in self.plan.retrievals.items() if known == node)
         self.tables.temporary(name, self.scope.docnos[found], (("score", "real", scores[found]),))
         return scores[found]
 
-    def _measure(self, node: Expression) -> Range | None:
+    def measure(self, node: Expression) -> Range | None:
         """The extremes of a step in the database, all of whose scores must be finite; None where it has no records."""
-        for docno, score in self._fetch(self.plan.not_finite(node, self.values)):
+        for docno, score in self._fetch(self.plan.not_finite(node, self.value)):
             self._refuse(node, docno, score)
-        [(low, high)] = self._fetch(self.plan.extremes(node, self.values))
+        [(low, high)] = self._fetch(self.plan.extremes(node, self.value))
         return None if low is None else Range(low, high)
 
     def _refuse(self, node: Expression, docno: str, score: float | None) -> None:
@@ -127,7 +133,8 @@ class Run:
         Raises:
             EvaluationError: `non_finite`, naming the record.
         """
-        statement = self.plan.statement(self.values | {LIMIT: k}, ties=ties, limit=k is not None)
+        self.values[LIMIT] = k
+        statement = self.plan.statement(self.value, ties=ties, limit=k is not None)
         rows = self._fetch(statement)
         for docno, score in rows:
             if score is None or not math.isfinite(score):
