@@ -27,7 +27,9 @@ def run(*arguments, stdin="", cwd=None):
 
 
 def test_parity_exits_with_0_and_writes_both_reports(tmp_path):
-    done = run("parity", "--json", str(tmp_path / "deep" / "p.json"), "--markdown", str(tmp_path / "p.md"), cwd=tmp_path)
+    done = run(
+        "parity", "--json", str(tmp_path / "deep" / "p.json"), "--markdown", str(tmp_path / "p.md"), cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert "every check holds" in done.stdout
     assert json.loads((tmp_path / "deep" / "p.json").read_text("utf-8"))["holds"] is True

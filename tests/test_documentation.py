@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import os
 import re
 import shlex
 import subprocess
@@ -62,13 +63,20 @@ def test_the_readmes_commands(command, shown, tmp_path):
     assert program == "pyterrier-alg"
     code = "from pyterrier_alg.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, encoding="utf-8", cwd=ROOT, timeout=300
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=ROOT,
+        timeout=300,
     )
     assert (done.stdout + done.stderr).split() == shown.split()
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.name)
-def test_notebooks_run_and_show_what_they_were_saved_with(path):
+def test_notebooks_run_and_show_what_they_were_saved_with(path, monkeypatch):
+    # Tables are as wide as the terminal; the notebooks were saved with this one.
+    monkeypatch.setenv("COLUMNS", "100")
     notebook = nbformat.read(path, as_version=4)
     saved = [_texts(cell) for cell in notebook.cells if cell.cell_type == "code"]
     client = NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}})
@@ -87,7 +95,11 @@ def _texts(cell):
 
 def test_the_recorded_experiment_is_what_the_experiment_finds():
     done = subprocess.run(
-        [sys.executable, "experiments/parity.py", "--check"], capture_output=True, text=True, cwd=ROOT, timeout=600,
-        env={**__import__("os").environ, "PYTHONPATH": str(ROOT)},
+        [sys.executable, "experiments/parity.py", "--check"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=600,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stdout + done.stderr

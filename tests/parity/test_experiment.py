@@ -61,7 +61,10 @@ def test_the_papers_finding_is_seen(report):
 
 def test_sql_differs_in_scores_by_less_than_the_tolerance_but_not_by_nothing(report):
     largest = max(
-        c.largest_difference for case in report.cases for c in case.comparisons if (c.first, c.second) == ("algebra", "sql")
+        c.largest_difference
+        for case in report.cases
+        for c in case.comparisons
+        if (c.first, c.second) == ("algebra", "sql")
     )
     assert 0 < largest < 1e-6
 
