@@ -1,0 +1,89 @@
+"""What all stages are: PyTerrier transformers that are frozen values, and that can be drawn without a network."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import fields
+from typing import Any
+
+import pyterrier as pt
+
+from pyterrier_alg.algebra.errors import AlgebraError
+from pyterrier_alg.algebra.expressions import Expression
+
+
+class Stage(pt.Transformer):
+    """The base of all stages; a subclass is a frozen dataclass, so that equal stages are equal by value and hash so.
+
+    PyTerrier shares work between pipelines whose leading stages are equal, and pickles pipelines to run them elsewhere.
+    """
+
+    #: How a drawing names the stage, where that is not its class.
+    _sign = ""
+
+    def schematic(self, *, input_columns: list[str] | None = None) -> dict[str, Any]:
+        """How PyTerrier draws it; the link is stated, since PyTerrier would look for one on the web."""
+        sign = self._sign or type(self).__name__
+        labels = [f"{sign} {value}" for value in self._settings() if isinstance(value, int | float | str)]
+        label = labels[0] if len(labels) == 1 and len(labels[0]) <= 20 else sign
+        return {"label": label, "help_url": None}
+
+    def _settings(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+    def __repr__(self) -> str:
+        """As one writes it, with the collection's name in the place of the collection."""
+        given = [(field.name, getattr(self, field.name), field) for field in fields(self)]
+        parts = [
+            f"{name}={_shown(value)}" if field.kw_only else _shown(value)
+            for name, value, field in given
+            if not (field.kw_only and value == field.default)
+        ]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Expression):
+        return repr(repr(value))
+    if isinstance(value, tuple):
+        return ", ".join(map(_shown, value))
+    name = getattr(value, "name", None)
+    return name if not isinstance(value, pt.Transformer) and isinstance(name, str) and name else repr(value)
+
+
+def finite(value: object, what: str) -> float:
+    """A parameter as a float, 0 for -0.
+
+    Raises:
+        AlgebraError: `bad_parameter`, where it is no finite number.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+        raise AlgebraError("bad_parameter", f"{what} is a finite number, not {value!r}")
+    return float(value) + 0.0
+
+
+def positive(value: object, what: str) -> float:
+    """A parameter as a float above 0.
+
+    Raises:
+        AlgebraError: `bad_parameter`.
+    """
+    number = finite(value, what)
+    if number <= 0:
+        raise AlgebraError("bad_parameter", f"{what} is a number above 0, not {value!r}")
+    return number
+
+
+def count(value: object, what: str, least: int = 1) -> int:
+    """A parameter as a whole number.
+
+    Raises:
+        AlgebraError: `bad_parameter`, where it is none or too small.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise AlgebraError("bad_parameter", f"{what} is a whole number, {least} or more, not {value!r}")
+    return int(value)
