@@ -35,10 +35,11 @@ class Operator(Stage):
         return tuple(found)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        """Combine what the operands give for the input."""
-        with pt.validate.any(inp, context=self) as v:
-            for columns in self.transform_inputs():
-                v.columns(includes=columns)
+        """Combine what the operands give for the input, which each of them validates."""
+        if "qid" not in inp.columns:
+            with pt.validate.any(inp, context=self) as v:
+                for columns in self.transform_inputs():
+                    v.columns(includes=columns)
         return self.combine(inp, Topics.of(inp))
 
     @abstractmethod
@@ -112,6 +113,7 @@ class _Joined(Operator):
         """Combine scores of the same records."""
 
 
+@dataclass(frozen=True, repr=False, init=False)
 class Plus(_Joined):
     """The sum, where all operands score: `S + T + …`, from the left, one float64 addition after the other.
 
@@ -121,13 +123,12 @@ class Plus(_Joined):
         >>> Plus(Scan(c, "E", "query"), Bound(c, "w") >> Scale(0.5))  # doctest: +SKIP
     """
 
-    _sign = "Plus"
-
     def compute(self, left: Scores, right: Scores) -> Scores:
         """S + T."""
         return left + right
 
 
+@dataclass(frozen=True, repr=False, init=False)
 class Minus(_Joined):
     """The difference, where all operands score: `S − T − …`, from the left."""
 
@@ -136,6 +137,7 @@ class Minus(_Joined):
         return left - right
 
 
+@dataclass(frozen=True, repr=False, init=False)
 class Times(_Joined):
     """The product, where all operands score: `S ⊙ T ⊙ …`, from the left."""
 
@@ -277,6 +279,7 @@ class _Masks(Operator):
         """Two masks to one."""
 
 
+@dataclass(frozen=True, repr=False, init=False)
 class And(_Masks):
     """The records that all operands give, as a mask."""
 
@@ -285,6 +288,7 @@ class And(_Masks):
         return rows.take(other.find(rows.keys) >= 0)
 
 
+@dataclass(frozen=True, repr=False, init=False)
 class Or(_Masks):
     """The records that any operand gives, as a mask; document columns that not all operands have are dropped."""
 

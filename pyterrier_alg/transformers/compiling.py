@@ -16,7 +16,7 @@ import pandas as pd
 import pyterrier as pt
 
 from pyterrier_alg.algebra.checking import Checked, check
-from pyterrier_alg.algebra.errors import AlgebraError, Diagnostic, EvaluationError, ProgramError
+from pyterrier_alg.algebra.errors import AlgebraError, EvaluationError, ProgramError
 from pyterrier_alg.algebra.expressions import Apply, Count, Expression, Name, Number, Retrieve, Text, walk
 from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.algebra.kinds import Binding, Kind, Type
@@ -24,7 +24,7 @@ from pyterrier_alg.algebra.operators import OPERATORS
 from pyterrier_alg.algebra.reading import read_expression
 from pyterrier_alg.collection.operands import Scope, TextOperand, VectorOperand
 from pyterrier_alg.engines.definition import outermost_selection
-from pyterrier_alg.engines.demand import demand
+from pyterrier_alg.engines.demand import demand, fault, shown
 from pyterrier_alg.engines.engine import RETRIEVE, Engine
 from pyterrier_alg.relation import GapCheck, ScoredRelation
 from pyterrier_alg.transformers import combining, leaves, masks, rescaling, scores, selecting
@@ -134,21 +134,37 @@ class PipelineEngine(Engine):
                 topic[name] = [operand.values]
         source = formula.source or formula.ascii
         try:
-            frame = compile_formula(formula, OneScope(scope)).transform(pd.DataFrame(topic))
+            frame = _Compiler(formula, OneScope(scope), placed=True).pipeline().transform(pd.DataFrame(topic))
         except EvaluationError as error:
+            # A leaf knows its own expression only; the places in it are the formula's.
             raise EvaluationError(error.diagnostics, source) from None
+        return frame["docno"].tolist(), frame["score"].to_numpy()
+
+
+class _Placed(pt.Transformer):
+    """A stage that says where in the program it stands, when something goes wrong in it."""
+
+    def __init__(self, stage: pt.Transformer, node: Expression, formula: Formula) -> None:
+        self.stage, self.node, self.formula = stage, node, formula
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        try:
+            return self.stage.transform(inp)
         except ProgramError:
             raise
         except AlgebraError as error:
-            raise EvaluationError([Diagnostic(error.code, error.message, None, error.hint)], source) from error
-        return frame["docno"].tolist(), frame["score"].to_numpy()
+            raise fault(
+                error.code, f"{shown(self.node)}: {error.message}", self.node, self.formula, error.hint
+            ) from error
 
 
 class _Compiler:
     """Compiles each distinct relation and mask of one formula once, parts before wholes."""
 
-    def __init__(self, formula: Formula, collection: Source, checked: Checked | None = None) -> None:
-        self.formula, self.collection = formula, collection
+    def __init__(
+        self, formula: Formula, collection: Source, checked: Checked | None = None, *, placed: bool = False
+    ) -> None:
+        self.formula, self.collection, self.placed = formula, collection, placed
         self.bindings = _bindings(collection, formula.expressions)
         self.checked = checked or check(formula, self.bindings)
         self.steps = dict(formula.steps)
@@ -202,6 +218,8 @@ class _Compiler:
             operator = cast(Apply, node)
             chain = self.chain(node)
             part = self.chained(*chain) if chain is not None else _STAGES[operator.operator](self, operator)
+        if self.placed:
+            part = _Part((_Placed(part.transformer, node, self.formula),), part.depth)
         return self.settled(node, part)
 
     def settled(self, node: Expression, part: _Part) -> _Part:

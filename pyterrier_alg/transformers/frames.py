@@ -138,8 +138,11 @@ class Rows:
 
 
 def query_columns(frame: pd.DataFrame) -> list[str]:
-    """The query columns in a fixed order: `qid`, `query`, then as the frame has them."""
-    found = set(pt.model.query_columns(frame))
+    """The query columns in a fixed order: `qid`, `query`, then as the frame has them.
+
+    Without documents every column is about the query; with them PyTerrier tells by the name.
+    """
+    found = set(pt.model.query_columns(frame) if "docno" in frame.columns else frame.columns)
     return [c for c in ("qid", "query") if c in found] + [
         c for c in frame.columns if c in found and c not in ("qid", "query")
     ]
