@@ -19,6 +19,7 @@ from pyterrier_alg.engines.sql.selects import (
     Source,
     arithmetic,
     choose,
+    largest_float,
     over,
     rank_order,
 )
@@ -89,18 +90,27 @@ def maxnorm(compiler: Compiler, _: Apply, parts: Sequence[Select | None]) -> Sel
 def zscore(compiler: Compiler, _: Apply, parts: Sequence[Select | None]) -> Select:
     """Rescaled by mean and deviation."""
     first = windowed(
-        compiler, cast(Select, parts[0]), "mean",
-        low=lambda s: over(exp.Min(this=s)), high=lambda s: over(exp.Max(this=s)), mean=partial(mean, compiler),
-    )  # fmt: skip
-    distance = arithmetic("-", first.column(), first.column("mean"))
-    constant = exp.EQ(this=first.column("low"), expression=first.column("high"))
-    centred = Select.of(first).scored(choose(constant, real(0), distance))
-    second = windowed(
-        compiler, centred, "zscore", deviation=lambda s: exp.Sqrt(this=mean(compiler, arithmetic("*", s, s.copy())))
+        compiler,
+        cast(Select, parts[0]),
+        "mean",
+        low=lambda s: over(exp.Min(this=s)),
+        high=lambda s: over(exp.Max(this=s)),
+        mean=partial(mean, compiler),
     )
-    deviation = second.column("deviation")
-    constant = exp.EQ(this=deviation, expression=whole(0))
-    return Select.of(second).scored(choose(constant, real(0), arithmetic("/", second.column(), deviation.copy())))
+    distance = exp.Paren(this=arithmetic("-", first.column(), first.column("mean")))
+    deviation = exp.Sqrt(this=mean(compiler, arithmetic("*", distance, distance.copy())))
+    extremes = [exp.alias_(first.column(name), name) for name in ("low", "high")]
+    query = Select.of(first).scored(distance.copy()).query(*extremes, exp.alias_(deviation, "deviation"))
+    source = compiler.write(query, "zscore")
+    constant = exp.EQ(this=source.column("low"), expression=source.column("high"))
+    spread = source.column("deviation")
+    # A deviation that overflows, or vanishes though scores differ, rescales to nothing: NULL, which a run refuses.
+    sound = exp.And(
+        this=exp.GT(this=spread, expression=whole(0)),
+        expression=exp.LTE(this=spread.copy(), expression=largest_float()),
+    )
+    share = arithmetic("/", source.column(), spread.copy())
+    return Select.of(source).scored(exp.Case(ifs=[exp.If(this=constant, true=real(0)), exp.If(this=sound, true=share)]))
 
 
 def mean(compiler: Compiler, value: exp.Expr) -> exp.Expr:
