@@ -1,7 +1,9 @@
-"""Algebraic retrieval for PyTerrier: a retrieval strategy is a program that is read, run, inspected, compared and revised.
+"""Algebraic retrieval for PyTerrier: a retrieval strategy is a program that is read, run, inspected and compared.
 
-    from pyterrier_alg import Program, vaswani
-    Program("top(10, w ⊙ (m ▷ ((E @ q1) − 0.5 (E @ q2))))", vaswani())
+Example:
+    >>> from pyterrier_alg import Program, vaswani
+    >>> len(Program("top(10, w ⊙ (m ▷ ((E @ q1) − 0.5 (E @ q2))))", vaswani()).run())
+    10
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-
+"""Engines: ways to compute what a formula means over a scope."""

@@ -149,7 +149,8 @@ class _Placed(pt.Transformer):
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         try:
-            return self.stage.transform(inp)
+            found: pd.DataFrame = self.stage.transform(inp)
+            return found
         except ProgramError:
             raise
         except AlgebraError as error:

@@ -11,6 +11,7 @@ import pyterrier as pt
 
 from pyterrier_alg.algebra.errors import AlgebraError
 from pyterrier_alg.algebra.expressions import Expression
+from pyterrier_alg.algebra.formula import Formula
 
 
 class Stage(pt.Transformer):
@@ -47,7 +48,7 @@ class Stage(pt.Transformer):
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Expression):
+    if isinstance(value, Expression | Formula):
         return repr(repr(value))
     if isinstance(value, tuple):
         return ", ".join(map(_shown, value))

@@ -13,6 +13,7 @@ from pyterrier_alg.engines.definition import DefinitionEngine
 from pyterrier_alg.engines.sql.duckdb import DuckDbEngine
 from pyterrier_alg.engines.sql.sqlite import SqliteEngine
 from pyterrier_alg.engines.vectorised import VectorisedEngine
+from pyterrier_alg.transformers import PipelineEngine
 
 #: What may differ between engines, by a few units in the last place.
 CURVED = {"exp", "log1p", "sigmoid", "softmax", "decay"}
@@ -20,6 +21,7 @@ CURVED = {"exp", "log1p", "sigmoid", "softmax", "decay"}
 ENGINES = {
     "vectorised": VectorisedEngine(),
     "vectorised, unfolded": VectorisedEngine(fold_directions=False),
+    "pipeline": PipelineEngine(),
     "sqlite": SqliteEngine(),
     "sqlite, exact": SqliteEngine(exact=True),
     "duckdb": DuckDbEngine(),
