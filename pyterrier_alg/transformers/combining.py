@@ -17,7 +17,7 @@ import pyterrier as pt
 
 from pyterrier_alg import exact
 from pyterrier_alg.algebra.errors import AlgebraError
-from pyterrier_alg.transformers.frames import Rows, Scores, Topics, mask, refuse_non_finite, results
+from pyterrier_alg.transformers.frames import Rows, Scores, Topics, mask, named, refuse_non_finite, results
 from pyterrier_alg.transformers.selecting import first_of
 from pyterrier_alg.transformers.sources import Source
 from pyterrier_alg.transformers.stage import Stage, count, finite
@@ -193,7 +193,7 @@ class Per(Operator):
         """Select in each group."""
         frame = self.groups.transform(inp.copy())
         if self.column not in frame.columns:
-            raise AlgebraError("kind", f"{self.groups!r} gives no column {self.column!r} to group by")
+            raise AlgebraError("kind", f"{named(self.groups)} gives no column {self.column!r} to group by")
         scored = self.column == "score"
         groups = Rows.of(frame, self.groups, scored=scored)
         values: list[Any] = groups.scores.tolist() if scored else frame[self.column].tolist()

@@ -219,9 +219,15 @@ class _Compiler:
             operator = cast(Apply, node)
             chain = self.chain(node)
             part = self.chained(*chain) if chain is not None else _STAGES[operator.operator](self, operator)
-        if self.placed:
-            part = _Part((_Placed(part.transformer, node, self.formula),), part.depth)
-        return self.settled(node, part)
+        return self.settled(node, self.at(node, part) if self.placed else part)
+
+    def at(self, node: Expression, part: _Part) -> _Part:
+        """The part, whose new stages, at its end, say that they stand here."""
+        known = len(part.stages)
+        while known and not isinstance(part.stages[known - 1], _Placed):
+            known -= 1
+        placed = (_Placed(stage, node, self.formula) for stage in part.stages[known:])
+        return _Part((*part.stages[:known], *placed), part.depth)
 
     def settled(self, node: Expression, part: _Part) -> _Part:
         """The part, or a recollection of it where it is used again, is deep, or is named in a vector."""

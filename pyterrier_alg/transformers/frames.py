@@ -69,7 +69,9 @@ class Topics:
         try:
             return np.fromiter((self.places[qid] for qid in qids), np.intp, len(qids))
         except KeyError as error:
-            raise AlgebraError("unknown_topic", f"{who!r} gave rows for a qid that did not come in: {error}") from None
+            raise AlgebraError(
+                "unknown_topic", f"{named(who)} gave rows for a qid that did not come in: {error}"
+            ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,7 @@ class Rows:
         missing = [c for c in ("qid", "docno", *(["score"] if scored else [])) if c not in frame.columns]
         if missing:
             hint = "a mask has no scores" if missing == ["score"] else "a results frame is wanted"
-            raise AlgebraError("kind", f"{who!r} gives no column {missing[0]!r}, which is needed here", hint)
+            raise AlgebraError("kind", f"{named(who)} gives no column {missing[0]!r}, which is needed here", hint)
         qids, docnos = _strings(frame, "qid"), _strings(frame, "docno")
         if len(set(zip(qids, docnos, strict=True))) < len(qids):
             _refuse_duplicate(qids, docnos, who)
@@ -113,7 +115,7 @@ class Rows:
             try:
                 scores = frame["score"].to_numpy(dtype=np.float64, na_value=np.nan) + 0.0
             except (TypeError, ValueError):
-                raise AlgebraError("bad_operand", f"the scores of {who!r} are not all numbers") from None
+                raise AlgebraError("bad_operand", f"the scores of {named(who)} are not all numbers") from None
             refuse_non_finite(scores, qids, docnos, who)
         left = set(query_columns(frame)) | {"docno", "score", "rank"}
         extras = frame[[name for name in frame.columns if name not in left]].reset_index(drop=True)
@@ -148,6 +150,12 @@ def query_columns(frame: pd.DataFrame) -> list[str]:
     ]
 
 
+def named(who: object) -> str:
+    """A stage, or what else gave a frame, as messages name it: in one readable line."""
+    text = who if isinstance(who, str) else repr(who)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
 def refuse_non_finite(scores: Scores, qids: Sequence[str], docnos: Sequence[str], who: object) -> Scores:
     """The scores, or an error that names the first record whose score is NaN or infinite.
 
@@ -157,7 +165,7 @@ def refuse_non_finite(scores: Scores, qids: Sequence[str], docnos: Sequence[str]
     sound = np.isfinite(scores)
     if not sound.all():
         row = int(np.argmin(sound))
-        message = f"{who!r} is {float(scores[row])} for {docnos[row]!r} (qid {qids[row]!r})"
+        message = f"{named(who)} is {float(scores[row])} for {docnos[row]!r} (qid {qids[row]!r})"
         raise AlgebraError("non_finite", message)
     return scores
 
@@ -258,5 +266,5 @@ def _refuse_duplicate(qids: list[str], docnos: list[str], who: object) -> None:
     seen: set[tuple[str, str]] = set()
     for key in zip(qids, docnos, strict=True):
         if key in seen:
-            raise AlgebraError("duplicate_docno", f"{who!r} has {key[1]!r} more than once for qid {key[0]!r}")
+            raise AlgebraError("duplicate_docno", f"{named(who)} has {key[1]!r} more than once for qid {key[0]!r}")
         seen.add(key)

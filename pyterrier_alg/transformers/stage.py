@@ -26,7 +26,8 @@ class Stage(pt.Transformer):
     def schematic(self, *, input_columns: list[str] | None = None) -> dict[str, Any]:
         """How PyTerrier draws it; the link is stated, since PyTerrier would look for one on the web."""
         sign = self._sign or type(self).__name__
-        labels = [f"{sign} {value}" for value in self._settings() if isinstance(value, int | float | str)]
+        shown = [value for value in self._settings() if isinstance(value, int | float | str)]
+        labels = [f"{sign} {value}" for value in shown if not isinstance(value, bool)]
         label = labels[0] if len(labels) == 1 and len(labels[0]) <= 20 else sign
         return {"label": label, "help_url": None}
 

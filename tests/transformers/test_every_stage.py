@@ -5,8 +5,8 @@ import pickle
 from dataclasses import FrozenInstanceError
 
 import pandas as pd
-import pytest
 import pyterrier as pt
+import pytest
 from stages import EXAMPLES, INPUTS, RESULTS, TOPICS
 
 from pyterrier_alg import transformers

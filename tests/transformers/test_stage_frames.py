@@ -3,15 +3,56 @@
 import math
 
 import pandas as pd
-import pytest
 import pyterrier as pt
+import pytest
 from stages import RESULTS, SMALL, TOPICS, Given, given
 
 from pyterrier_alg.algebra import AlgebraError, EvaluationError, ProgramError
 from pyterrier_alg.transformers import (
-    Abs, And, Bound, BoundMask, Clip, Closeness, Compare, DaysSince, Decay, Divide, Exp, Field, Fill, Forget, Ids, IsIn,
-    Log1p, MaxNorm, MinMax, Minus, Mmr, Negate, Not, Or, Per, Plus, Ranks, Recall, RecipDecay, Remember, Restrict,
-    Retrieve, Rrf, Scale, Scan, Shift, Sigmoid, Softmax, SubtractFrom, Support, Times, Top, Where, ZScore,
+    Abs,
+    And,
+    Bound,
+    BoundMask,
+    Clip,
+    Closeness,
+    Compare,
+    DaysSince,
+    Decay,
+    Divide,
+    Exp,
+    Field,
+    Fill,
+    Forget,
+    Ids,
+    IsIn,
+    Log1p,
+    MaxNorm,
+    MinMax,
+    Minus,
+    Mmr,
+    Negate,
+    Not,
+    Or,
+    Per,
+    Plus,
+    Ranks,
+    Recall,
+    RecipDecay,
+    Remember,
+    Restrict,
+    Retrieve,
+    Rrf,
+    Scale,
+    Scan,
+    Shift,
+    Sigmoid,
+    Softmax,
+    SubtractFrom,
+    Support,
+    Times,
+    Top,
+    Where,
+    ZScore,
 )  # fmt: skip
 
 ONE = pd.DataFrame({"qid": ["1"]})

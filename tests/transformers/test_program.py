@@ -1,0 +1,139 @@
+"""Programs as transformers."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+import pytest
+from stages import RESULTS, SMALL, TOPICS
+
+from pyterrier_alg.algebra import AlgebraError, EvaluationError, ProgramError, parse
+from pyterrier_alg.collection import vaswani
+from pyterrier_alg.collection.topics import Topic
+from pyterrier_alg.engines.engine import Engine
+from pyterrier_alg.transformers import Program, engine, engines, registry
+
+
+@pytest.mark.parametrize("name", engines())
+def test_every_engine_gives_the_same_frame(name):
+    expected = pd.DataFrame(
+        {
+            "qid": ["2", "2", "1", "1"],
+            "query": ["valve", "valve", "wave guide", "wave guide"],
+            "docno": ["é", "d10", "d1", "d10"],
+            "score": [2.0, 0.5, 1.0, 0.5],
+            "rank": [0, 1, 0, 1],
+        }
+    )
+    pd.testing.assert_frame_equal(Program("top(2, E @ query)", SMALL, engine=name)(TOPICS), expected)
+
+
+def test_text_expression_and_formula_are_one_program():
+    text = "top(2, m  ▷ 0.5 (E @ query))"
+    expression = parse(text).result
+    programs = [Program(p, SMALL) for p in (text, expression, parse(text), parse(text).ascii)]
+    assert len(set(programs)) == 1 and all(p == programs[0] for p in programs)
+    assert repr(programs[0]) == "Program('top(2, m >> (0.5 * (E @ query)))', small)"
+    assert (
+        programs[0]
+        != Program(text, SMALL, engine="pipeline")
+        != Program(text, SMALL.bind(extra=1.0), engine="pipeline")
+    )
+    assert pickle.loads(pickle.dumps(programs[1])) == programs[0]
+
+
+def test_all_faults_at_once_and_before_any_topic():
+    with pytest.raises(ProgramError) as caught:
+        Program("top(2, m + nosuch * E)", SMALL)
+    assert len(caught.value.diagnostics) >= 2
+    with pytest.raises(AlgebraError, match="did you mean vectorised"):
+        Program("w", SMALL, engine="vectorized")
+
+
+def test_one_query_by_its_text_or_as_a_topic():
+    program = Program("top(1, E @ query)", SMALL)
+    assert program.run("valve").to_dict() == {"é": 2.0}
+    assert program.run(Topic("7", "wave guide")).to_dict() == {"d1": 1.0}
+    assert program.run("valve").gap_check.gap_at_cut == 1.5
+    assert Program("top(1, E @ q1)", SMALL).run().to_dict() == {"é": 4.0}
+    with pytest.raises(ProgramError, match="query"):
+        program.run()
+
+
+def test_query_vectors():
+    program = Program("E @ query_vec", SMALL)
+    topics = pd.DataFrame({"qid": ["1"], "query_vec": [np.array([0.0, 1.0])]})
+    assert program(topics)["docno"].tolist() == ["é", "d10", "d1"]
+    with pytest.raises(pt.validate.InputValidationError) as caught:
+        program(TOPICS)
+    assert caught.value.modes[0].missing_columns == ["query_vec"]
+
+
+def test_a_program_for_topics_refuses_results():
+    with pytest.raises(pt.validate.InputValidationError) as caught:
+        Program("E @ query", SMALL)(RESULTS)
+    assert caught.value.modes[0].extra_columns == ["docno"]
+
+
+def test_a_query_may_have_no_results():
+    assert Program("bm25(query)", SMALL)(TOPICS)["qid"].tolist() == ["1", "1"]
+    assert Program("run", SMALL)(TOPICS[["qid"]])["docno"].tolist() == ["d2", "d1"]
+
+
+class Counting(Engine):
+    """Counts what it is asked to run."""
+
+    name = "counting"
+
+    def __init__(self):
+        self.count = 0
+
+    def evaluate(self, formula, scope):
+        self.count += 1
+        return engine("vectorised").evaluate(formula, scope)
+
+
+@pytest.mark.parametrize(
+    ("text", "times"), [("top(1, w + E @ q1)", 1), ("E @ query", 2), ("w + run", 2), ("bm25('valve')", 1)]
+)
+def test_what_no_query_changes_is_run_once(text, times, monkeypatch):
+    counting = Counting()
+    monkeypatch.setattr("pyterrier_alg.transformers.program.engine", lambda name: counting)
+    found = Program(text, SMALL)(TOPICS)
+    assert counting.count == times and set(found["qid"]) <= {"1", "2"}
+
+
+def test_cut_by_pyterrier_equals_top():
+    pd.testing.assert_frame_equal(
+        (Program("E @ query", SMALL) % 2)(TOPICS), Program("top(2, E @ query)", SMALL)(TOPICS)
+    )
+    pd.testing.assert_frame_equal(
+        (Program("E @ query", SMALL) % 2).compile()(TOPICS), Program("top(2, E @ query)", SMALL)(TOPICS)
+    )
+
+
+def test_faults_of_the_data_are_told_with_their_place():
+    with pytest.raises(EvaluationError, match="nonpositive_maximum") as caught:
+        Program("w + maxnorm(w - 2)", SMALL)(TOPICS)
+    assert "^" in str(caught.value)
+
+
+def test_drawn_with_its_text():
+    drawing = pt.schematic.transformer_schematic(Program("top(2, 0.5 (E @ query))", SMALL))
+    assert drawing["settings"]["formula"] == "top(2, 0.5 (E @ query))" and drawing["input_columns"] == ["qid", "query"]
+    assert "Program" in pt.schematic.draw(Program("w", SMALL))
+
+
+def test_an_experiment_over_vaswani():
+    topics = pd.DataFrame({"qid": ["1", "2"], "query": ["wave guide", "valve amplifier"]})
+    collection = vaswani()
+    programs = [Program("top(10, E @ query)", collection), Program("top(10, E @ query - 0.5 * (E @ q2))", collection)]
+    qrels = programs[0](topics).assign(label=1)[["qid", "docno", "label"]]
+    found = pt.Experiment(programs, topics, qrels, ["P_10", "recip_rank"], names=["a", "b"], validate="error")
+    assert found.iloc[0].tolist() == ["a", 1.0, 1.0] and 0 < found.loc[1, "P_10"] < 1
+
+
+def test_engines_are_made_once_by_name():
+    assert engine("sqlite") is engine("sqlite") and engine("pipeline").name == "pipeline"
+    assert [engine(name).name for name in engines()] == list(registry._HOMES)
