@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyterrier_alg.collection.operands import MatrixOperand, Rows, Scores
-from pyterrier_alg.engines._pointwise import pointwise
+from pyterrier_alg.engines.arithmetic import pointwise
 from pyterrier_alg.exact import float32_scan_bound
 
 #: Above this no bound is claimed; far enough below the largest float64 for any one more operation between two numbers.

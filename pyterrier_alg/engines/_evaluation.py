@@ -24,7 +24,8 @@ from pyterrier_alg.collection.operands import (
     VectorOperand,
 )
 from pyterrier_alg.engines import _relations as relations
-from pyterrier_alg.engines._pointwise import POINTWISE
+from pyterrier_alg.engines import arithmetic
+from pyterrier_alg.engines.arithmetic import POINTWISE
 from pyterrier_alg.engines.demand import demand, fault, shown
 from pyterrier_alg.engines.values import Plain, encoded, plain_apply, plain_operand
 
@@ -36,9 +37,9 @@ SELECTING = frozenset({"top", "rrf"})
 
 #: Rescalings over a relation's own domain; `maxnorm` has an error of its own.
 _RESCALINGS: dict[str, Callable[[Scores], Scores]] = {
-    "minmax": relations.minmax,
-    "zscore": relations.zscore,
-    "softmax": relations.softmax,
+    "minmax": arithmetic.minmax,
+    "zscore": arithmetic.zscore,
+    "softmax": arithmetic.softmax,
     "ranks": relations.ranks,
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from operator import ge, gt, le, lt
 from typing import Any
@@ -21,7 +20,7 @@ from pyterrier_alg.collection.operands import (
     Rows,
     Scores,
 )
-from pyterrier_alg.engines._pointwise import pointwise
+from pyterrier_alg.engines.arithmetic import pointwise
 from pyterrier_alg.relation import rank_order
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {">=": ge, ">": gt, "<=": le, "<": lt}
@@ -83,28 +82,6 @@ def combined(operator: str, arguments: Sequence[RelationOperand | float]) -> Rel
         return RelationOperand(relations[0].positions, pointwise(operator, values))
     positions, left, right = joined(relations[0], relations[1])
     return RelationOperand(positions, pointwise(operator, [left, right]))
-
-
-def minmax(scores: Scores) -> Scores:
-    """(S − min) / (max − min); 1 where all are equal."""
-    low, high = scores.min(), scores.max()
-    return np.ones(len(scores)) if low == high else (scores - low) / (high - low)
-
-
-def zscore(scores: Scores) -> Scores:
-    """(S − mean) / population deviation; 0 where all are equal."""
-    if scores.min() == scores.max():
-        return np.zeros(len(scores))
-    distances = scores - exact.total(scores) / len(scores)
-    deviation = math.sqrt(exact.total(distances * distances) / len(scores))
-    # Scores that differ, but by nothing or by more than float64 can hold, have no z-scores.
-    return distances / (deviation if 0 < deviation < math.inf else math.nan)
-
-
-def softmax(scores: Scores) -> Scores:
-    """exp(S − max) over the sum of these."""
-    powers = pointwise("exp", [scores - scores.max()])
-    return powers / exact.total(powers)
 
 
 def ranks(scores: Scores) -> Scores:

@@ -1,7 +1,7 @@
 """The vectorised engine: NumPy over whole arrays, every score bit for bit the defined one.
 
 A selection scans in float32 to find candidates, with an error bound carried through the program's arithmetic, and
-scores those exactly (`_selection`, `_bounds`); all else is exact at once (`_evaluation`, `_relations`, `_pointwise`).
+scores those exactly (`_selection`, `_bounds`); all else is exact at once (`_evaluation`, `_relations`, `arithmetic`).
 """
 
 from __future__ import annotations

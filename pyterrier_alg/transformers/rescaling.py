@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
-from pyterrier_alg import exact
 from pyterrier_alg.algebra.errors import AlgebraError
+from pyterrier_alg.engines import arithmetic
 from pyterrier_alg.transformers.frames import Places, Rows, Scores, by_query, rank_order
-from pyterrier_alg.transformers.scores import Rescoring, exp
+from pyterrier_alg.transformers.scores import Rescoring
 
 
 class _Rescaling(Rescoring):
@@ -34,8 +33,7 @@ class MinMax(_Rescaling):
 
     def compute(self, rows: Rows) -> Scores:
         """From 0 to 1."""
-        low, high = rows.scores.min(), rows.scores.max()
-        return np.ones(len(rows.scores)) if low == high else (rows.scores - low) / (high - low)
+        return arithmetic.minmax(rows.scores)
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,12 +60,7 @@ class ZScore(_Rescaling):
 
     def compute(self, rows: Rows) -> Scores:
         """Mean 0, deviation 1."""
-        if rows.scores.min() == rows.scores.max():
-            return np.zeros(len(rows.scores))
-        distances = rows.scores - exact.total(rows.scores) / len(rows.scores)
-        deviation = math.sqrt(exact.total(distances * distances) / len(rows.scores))
-        # Scores whose differences vanish, or leave float64, when squared have no deviation to divide by.
-        return distances / (deviation if 0 < deviation < math.inf else math.nan)
+        return arithmetic.zscore(rows.scores)
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,8 +69,7 @@ class Softmax(_Rescaling):
 
     def compute(self, rows: Rows) -> Scores:
         """Shares that add up to 1."""
-        powers = exp(rows.scores - rows.scores.max())
-        return powers / exact.total(powers)
+        return arithmetic.softmax(rows.scores)
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +10,7 @@ import pandas as pd
 import pyterrier as pt
 
 from pyterrier_alg.algebra.errors import AlgebraError
+from pyterrier_alg.engines.arithmetic import pointwise
 from pyterrier_alg.transformers.frames import Places, Rows, Scores, Topics, refuse_non_finite, results
 from pyterrier_alg.transformers.stage import Stage, finite, positive
 
@@ -170,7 +169,7 @@ class Clip(_Pointwise):
 
     def compute(self, scores: Scores) -> Scores:
         """min(max(S, lo), hi)."""
-        return np.minimum(np.maximum(scores, self.lo), self.hi)
+        return pointwise("clip", [self.lo, self.hi, scores])
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,7 +178,7 @@ class Exp(_Pointwise):
 
     def compute(self, scores: Scores) -> Scores:
         """e^S."""
-        return exp(scores)
+        return pointwise("exp", [scores])
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,7 +187,7 @@ class Log1p(_Pointwise):
 
     def compute(self, scores: Scores) -> Scores:
         """log(1 + S)."""
-        return _each(math.log1p, scores)
+        return pointwise("log1p", [scores])
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,7 +196,7 @@ class Sigmoid(_Pointwise):
 
     def compute(self, scores: Scores) -> Scores:
         """The logistic function."""
-        return 1.0 / (1.0 + exp(-scores))
+        return pointwise("sigmoid", [scores])
 
 
 @dataclass(frozen=True, repr=False)
@@ -216,7 +215,7 @@ class Decay(_Pointwise):
 
     def compute(self, scores: Scores) -> Scores:
         """2^(−age / half-life)."""
-        return _each(lambda exponent: math.pow(2.0, exponent), -(np.maximum(scores, 0.0) / self.half_life))
+        return pointwise("decay", [scores, self.half_life])
 
 
 @dataclass(frozen=True, repr=False)
@@ -235,22 +234,4 @@ class RecipDecay(_Pointwise):
 
     def compute(self, scores: Scores) -> Scores:
         """1 / (1 + age / scale)."""
-        return 1.0 / (1.0 + np.maximum(scores, 0.0) / self.scale)
-
-
-def exp(scores: Scores) -> Scores:
-    """E to the power of each; infinite where float64 cannot hold it."""
-    return _each(math.exp, scores)
-
-
-def _each(function: Callable[[float], float], scores: Scores) -> Scores:
-    # NumPy may round differently in the middle and at the end of an array; equal arguments must give equal values.
-    def guarded(value: float) -> float:
-        try:
-            return function(value)
-        except OverflowError:
-            return math.inf
-        except ValueError:
-            return math.nan
-
-    return np.fromiter(map(guarded, scores.tolist()), np.float64, len(scores))
+        return pointwise("recip_decay", [scores, self.scale])

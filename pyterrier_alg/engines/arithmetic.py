@@ -1,4 +1,4 @@
-"""Operators that give a record's score from that record's scores alone: one float64 operation after the other."""
+"""Operators over arrays of scores: of each record by itself, one float64 operation after the other, or of all scores."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pyterrier_alg import exact
 from pyterrier_alg.collection.operands import Scores
 
 #: Scores of several records, or one number for all of them.
@@ -88,3 +89,25 @@ def pointwise(operator: str, arguments: list[Operandi]) -> Scores:
     """
     with np.errstate(all="ignore"):
         return _FUNCTIONS[operator](*arguments) + 0.0
+
+
+def minmax(scores: Scores) -> Scores:
+    """(S − min) / (max − min); 1 where all are equal."""
+    low, high = scores.min(), scores.max()
+    return np.ones(len(scores)) if low == high else (scores - low) / (high - low)
+
+
+def zscore(scores: Scores) -> Scores:
+    """(S − mean) / population deviation; 0 where all are equal."""
+    if scores.min() == scores.max():
+        return np.zeros(len(scores))
+    distances = scores - exact.total(scores) / len(scores)
+    deviation = math.sqrt(exact.total(distances * distances) / len(scores))
+    # Scores that differ, but by nothing or by more than float64 can hold, have no z-scores.
+    return distances / (deviation if 0 < deviation < math.inf else math.nan)
+
+
+def softmax(scores: Scores) -> Scores:
+    """exp(S − max) over the sum of these."""
+    powers = pointwise("exp", [scores - scores.max()])
+    return powers / exact.total(powers)
