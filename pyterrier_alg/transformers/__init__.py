@@ -1,9 +1,10 @@
 """The operators as PyTerrier transformers, the pipelines that formulas compile to, and programs."""
 
-from pyterrier_alg.transformers.combining import And, Fill, Minus, Not, Or, Per, Plus, Restrict, Rrf, Times
-from pyterrier_alg.transformers.compiling import PipelineEngine, compile_formula
+from pyterrier_alg.transformers.combining import Fill, Minus, Per, Plus, Restrict, Rrf, Times
+from pyterrier_alg.transformers.compiling import compile_formula
 from pyterrier_alg.transformers.leaves import Bound, BoundMask, Closeness, Field, Ids, Retrieve, Scan
 from pyterrier_alg.transformers.masks import Compare, DaysSince, IsIn, Support
+from pyterrier_alg.transformers.pipeline import PipelineEngine
 from pyterrier_alg.transformers.program import Program
 from pyterrier_alg.transformers.registry import engine, engines
 from pyterrier_alg.transformers.rescaling import MaxNorm, MinMax, Ranks, Softmax, ZScore
@@ -22,6 +23,7 @@ from pyterrier_alg.transformers.scores import (
     SubtractFrom,
 )
 from pyterrier_alg.transformers.selecting import Mmr, Top
+from pyterrier_alg.transformers.sets import And, Not, Or
 from pyterrier_alg.transformers.steps import Forget, Recall, Remember
 from pyterrier_alg.transformers.where import Where
 

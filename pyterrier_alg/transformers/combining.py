@@ -1,15 +1,14 @@
-"""Operators over transformers: like PyTerrier's own they give the same input to each operand and combine what it gives.
+"""Operators that combine the scores of transformers.
 
-A number where both sides have none is never invented: sums and products are defined where all sides score. Other
-document columns come from the first operand that has them.
+A score is never invented: sums and products are defined where all sides score. Other document columns come from the
+first operand that has them.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,60 +16,11 @@ import pyterrier as pt
 
 from pyterrier_alg import exact
 from pyterrier_alg.algebra.errors import AlgebraError
-from pyterrier_alg.transformers.frames import Rows, Scores, Topics, mask, named, refuse_non_finite, results
+from pyterrier_alg.transformers.frames import Rows, Scores, Topics, named, refuse_non_finite, results
+from pyterrier_alg.transformers.operators import Operator, everything, operands_given, union
 from pyterrier_alg.transformers.selecting import first_of
 from pyterrier_alg.transformers.sources import Source
-from pyterrier_alg.transformers.stage import Stage, count, finite
-
-
-class Operator(Stage):
-    """The base of operators."""
-
-    @property
-    def operands(self) -> tuple[pt.Transformer, ...]:
-        """The transformers that it combines."""
-        found: list[pt.Transformer] = []
-        for value in self._settings():
-            found += [v for v in (value if isinstance(value, tuple) else (value,)) if _is_operand(v)]
-        return tuple(found)
-
-    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        """Combine what the operands give for the input, which each of them validates."""
-        if "qid" not in inp.columns:
-            with pt.validate.any(inp, context=self) as v:
-                for columns in self.transform_inputs():
-                    v.columns(includes=columns)
-        return self.combine(inp, Topics.of(inp))
-
-    @abstractmethod
-    def combine(self, inp: pd.DataFrame, topics: Topics) -> pd.DataFrame:
-        """Combine what the operands give for an input that is valid."""
-
-    def compile(self) -> Self:
-        """The same, with each operand compiled."""
-        made = object.__new__(type(self))
-        for name, value in self.__dict__.items():
-            new = tuple(map(_compiled, value)) if isinstance(value, tuple) else _compiled(value)
-            object.__setattr__(made, name, new)
-        return made
-
-    def transform_inputs(self) -> list[list[str]]:
-        """The columns that all operands can do with, the operands' own preference first."""
-        found: list[list[str]] = [[]]
-        for operand in dict.fromkeys(self.operands):
-            accepted = pt.inspect.transformer_inputs(operand)
-            joined = [list(dict.fromkeys([*mine, *theirs])) for mine in found for theirs in accepted]
-            found = [columns for i, columns in enumerate(joined) if set(columns) not in map(set, joined[:i])]
-        fit = [c for c in found if all(_accepts(operand, c) for operand in dict.fromkeys(self.operands))]
-        return fit or found
-
-    def schematic(self, *, input_columns: list[str] | None = None) -> dict[str, Any]:
-        """Operands side by side, each with the same input."""
-        return {**super().schematic(input_columns=input_columns), "inner_pipelines_mode": "linked"}
-
-    def _rows(self, operand: pt.Transformer, inp: pd.DataFrame, *, scored: bool = True) -> Rows:
-        """What an operand gives. It gets a copy: not every transformer leaves its input alone."""
-        return Rows.of(operand.transform(inp.copy()), operand, scored=scored)
+from pyterrier_alg.transformers.stage import count, finite
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -85,7 +35,7 @@ class _Joined(Operator):
         Args:
             *transformers: one or more, each of which gives scores.
         """
-        object.__setattr__(self, "transformers", _given(self, transformers))
+        object.__setattr__(self, "transformers", operands_given(self, transformers))
 
     def combine(self, inp: pd.DataFrame, topics: Topics) -> pd.DataFrame:
         rows = self._rows(self.transformers[0], inp)
@@ -227,74 +177,11 @@ class Fill(Operator):
     def combine(self, inp: pd.DataFrame, topics: Topics) -> pd.DataFrame:
         """Score every record."""
         rows = self._rows(self.scored, inp)
-        every = _everything(self.collection, inp, topics)
+        every = everything(self.collection, inp, topics)
         places = rows.find(every.keys)
         scores = np.full(len(places), self.c)
         scores[places >= 0] = rows.scores[places[places >= 0]]
         return results(topics, topics.codes(every.qids, self), replace(every, scores=scores))
-
-
-@dataclass(frozen=True, repr=False)
-class Not(Operator):
-    """The records that a mask lacks: of the collection, or of the results that came in.
-
-    Args:
-        collection: the records.
-        eligible: gives records.
-    """
-
-    collection: Source
-    eligible: pt.Transformer
-
-    def combine(self, inp: pd.DataFrame, topics: Topics) -> pd.DataFrame:
-        """The complement."""
-        rows = self._rows(self.eligible, inp, scored=False)
-        every = _everything(self.collection, inp, topics)
-        kept = every.take(rows.find(every.keys) < 0)
-        return mask(topics, topics.codes(kept.qids, self), kept)
-
-
-@dataclass(frozen=True, repr=False, init=False)
-class _Masks(Operator):
-    """Several masks."""
-
-    transformers: tuple[pt.Transformer, ...]
-
-    def __init__(self, *transformers: pt.Transformer) -> None:
-        """Keep the operands.
-
-        Args:
-            *transformers: one or more, each of which gives records; scores are not looked at.
-        """
-        object.__setattr__(self, "transformers", _given(self, transformers))
-
-    def combine(self, inp: pd.DataFrame, topics: Topics) -> pd.DataFrame:
-        rows = self._rows(self.transformers[0], inp, scored=False)
-        for operand in self.transformers[1:]:
-            rows = self.join(rows, self._rows(operand, inp, scored=False))
-        return mask(topics, topics.codes(rows.qids, self), rows)
-
-    @abstractmethod
-    def join(self, rows: Rows, other: Rows) -> Rows:
-        """Two masks to one."""
-
-
-@dataclass(frozen=True, repr=False, init=False)
-class And(_Masks):
-    """The records that all operands give, as a mask."""
-
-    def join(self, rows: Rows, other: Rows) -> Rows:
-        """The intersection."""
-        return rows.take(other.find(rows.keys) >= 0)
-
-
-@dataclass(frozen=True, repr=False, init=False)
-class Or(_Masks):
-    """The records that any operand gives, as a mask; document columns that not all operands have are dropped."""
-
-    def join(self, rows: Rows, other: Rows) -> Rows:
-        """The union."""
-        return _union(rows, other)
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -317,7 +204,7 @@ class Rrf(Operator):
             k: 0 or more.
             depth: how many records of each count, 1 or more.
         """
-        object.__setattr__(self, "transformers", _given(self, transformers))
+        object.__setattr__(self, "transformers", operands_given(self, transformers))
         object.__setattr__(self, "k", finite(k, "k"))
         object.__setattr__(self, "depth", count(depth, "depth"))
         if self.k < 0:
@@ -330,53 +217,16 @@ class Rrf(Operator):
             rows = self._rows(operand, inp)
             first = rows.take(first_of(rows, topics.codes(rows.qids, operand), self.depth))
             firsts.append(first)
-        union = firsts[0]
+        every = firsts[0]
         for first in firsts[1:]:
-            union = _union(union, first)
-        terms = np.zeros((len(union.qids), len(firsts)))
+            every = union(every, first)
+        terms = np.zeros((len(every.qids), len(firsts)))
         for column, first in enumerate(firsts):
             codes = topics.codes(first.qids, self)
             # Rows come query by query, each in rank order.
             ranks = np.arange(len(codes)) - np.searchsorted(codes, codes) + 1
-            places = first.find(union.keys)
+            places = first.find(every.keys)
             found = places >= 0
             terms[found, column] = 1.0 / (self.k + ranks[places[found]])
-        rows = replace(union, scores=exact.row_sums(terms))
+        rows = replace(every, scores=exact.row_sums(terms))
         return results(topics, topics.codes(rows.qids, self), rows)
-
-
-def _union(rows: Rows, other: Rows) -> Rows:
-    """The rows of both, those of the first where both have them, without scores."""
-    new = other.take(rows.find(other.keys) < 0)
-    common = [column for column in rows.extras.columns if column in other.extras.columns]
-    parts = [part.extras[common] for part in (rows, new) if len(part.qids)] or [rows.extras[common]]
-    extras = pd.concat(parts, ignore_index=True)
-    return Rows(rows.qids + new.qids, rows.docnos + new.docnos, np.empty(0), extras)
-
-
-def _everything(collection: Source, inp: pd.DataFrame, topics: Topics) -> Rows:
-    """Every record that there is for each query."""
-    if "docno" in inp.columns:
-        return Rows.of(inp, "the input", scored=False)
-    docnos: list[str] = collection.at().docnos.tolist()
-    qids = [qid for qid in topics.places for _ in docnos]
-    return Rows(qids, docnos * len(topics.places), np.empty(0), pd.DataFrame(index=range(len(qids))))
-
-
-def _given(operator: Operator, transformers: Sequence[object]) -> tuple[pt.Transformer, ...]:
-    if not transformers or not all(map(_is_operand, transformers)):
-        name = type(operator).__name__
-        raise AlgebraError("bad_argument", f"{name} takes one transformer or more, and nothing else")
-    return tuple(transformers)
-
-
-def _is_operand(value: object) -> bool:
-    return isinstance(value, pt.Transformer) and not isinstance(value, pt.Artifact)
-
-
-def _compiled(value: Any) -> Any:
-    return value.compile() if _is_operand(value) else value
-
-
-def _accepts(operand: pt.Transformer, columns: list[str]) -> bool:
-    return pt.inspect.transformer_outputs(operand, columns, strict=False) is not None

@@ -15,7 +15,7 @@ from pyterrier_alg.engines.engine import Engine
 _HOMES: Mapping[str, str] = MappingProxyType(
     {
         "vectorised": "pyterrier_alg.engines.vectorised:VectorisedEngine",
-        "pipeline": "pyterrier_alg.transformers.compiling:PipelineEngine",
+        "pipeline": "pyterrier_alg.transformers.pipeline:PipelineEngine",
         "sqlite": "pyterrier_alg.engines.sql.sqlite:SqliteEngine",
         "duckdb": "pyterrier_alg.engines.sql.duckdb:DuckDbEngine",
         "definition": "pyterrier_alg.engines.definition:DefinitionEngine",

@@ -118,6 +118,7 @@ def test_nothing_recurses():
             parse(" + ".join(["w"] * 400)),
             parse(" - 1 + ".join(["w"] * 100)),
             parse("m >> (" * 100 + "w" + ")" * 100),
+            parse("(m & (" * 100 + "m" + "))" * 100 + " >> w"),
             parse("abs(" * 400 + "w" + ")" * 400),
             parse("(" * 100 + "w" + " + 1) * w" * 100),
             parse("s0 = w\n" + "".join(f"s{i + 1} = s{i} * s{i}\n" for i in range(100)) + "s100"),
@@ -139,6 +140,9 @@ def test_faults_show_the_program():
     with pytest.raises(EvaluationError) as caught:
         ENGINE.run(parse("S + maxnorm(w - 2)"), SCOPE)
     assert caught.value.code == "nonpositive_maximum" and caught.value.source == "S + maxnorm(w - 2)"
+    with pytest.raises(EvaluationError) as caught:
+        ENGINE.run(parse("1e308 * w + (1e308 * w + 1e308 * w) * 1e9"), SCOPE)
+    assert "object at" not in str(caught.value) and "'d1' (qid '1')" in str(caught.value) and "^" in str(caught.value)
     with pytest.raises(EvaluationError, match="row") as caught:
         ENGINE.run(parse("S + E @ row(E, 'd2')"), SCOPE)
     assert caught.value.diagnostics[0].span is not None
