@@ -1,4 +1,4 @@
-"""Operators over arrays of scores: of each record by itself, one float64 operation after another, or of all together."""
+"""Operators over arrays of scores: of each record by itself, one float64 operation after another, or of all at once."""
 
 from __future__ import annotations
 
