@@ -72,10 +72,6 @@ class Table:
     def __hash__(self):
         return 1
 
-    def __repr__(self):
-        # Not the address: the names of tests come from it, and must be the same in every process.
-        return f"Given({dict(zip(self.rows.get('docno', []), self.rows.get('score', []), strict=False))})"
-
 
 def collection():
     """Four records whose code-point order is d1, d10, d2, é; d2 has no row."""
@@ -133,6 +129,10 @@ class Given(pt.Transformer):
 
     def __hash__(self):
         return 1
+
+    def __repr__(self):
+        # Not the address: the names of tests come from it, and must be the same in every process.
+        return f"Given({dict(zip(self.rows.get('docno', []), self.rows.get('score', []), strict=False))})"
 
 
 def given(scores, qid="1", **more):
