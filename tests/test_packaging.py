@@ -25,6 +25,7 @@ ROOMS = (
     "collection",
     "engines",
     "transformers",
+    "laws",
     "parity",
     "cli",
     "__main__",
