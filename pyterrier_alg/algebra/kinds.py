@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Integral
+
+from pyterrier_alg.algebra.errors import BindingError
 
 
 class Kind(StrEnum):
@@ -35,7 +38,7 @@ class Space:
     Attributes:
         name: what people call it.
         dimensions: the length of its vectors.
-        distance: cosine (rows are stored unit), inner product, or l2.
+        distance: cosine (rows are stored unit), inner product, or l2; its name will do.
         scalar: the type that its vectors are stored in.
         document_encoder: the identity of what made the rows; opaque.
         query_encoder: the identity of what makes query vectors; opaque.
@@ -47,6 +50,28 @@ class Space:
     scalar: str = "float32"
     document_encoder: str = ""
     query_encoder: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no space: everything later relies on it.
+
+        Raises:
+            BindingError: `space`.
+        """
+        for part in ("name", "scalar", "document_encoder", "query_encoder"):
+            if not isinstance(getattr(self, part), str):
+                raise BindingError("space", f"the {part} of a space is a text, not {getattr(self, part)!r}")
+        if not self.name:
+            raise BindingError("space", "a space has a name: it is what tells two of them apart")
+        dimensions: object = self.dimensions
+        if isinstance(dimensions, bool) or not isinstance(dimensions, Integral) or dimensions < 1:
+            message = f"the space {self.name} cannot have {dimensions!r} dimensions"
+            raise BindingError("space", message, "a whole number above 0")
+        object.__setattr__(self, "dimensions", int(dimensions))
+        try:
+            object.__setattr__(self, "distance", Distance(self.distance))
+        except ValueError:
+            message = f"the space {self.name} has no distance {self.distance!r}"
+            raise BindingError("space", message, f"there are {', '.join(map(repr, map(str, Distance)))}") from None
 
     def __str__(self) -> str:
         """The short form that messages use."""

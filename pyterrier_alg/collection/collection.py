@@ -20,7 +20,7 @@ from pyterrier_alg.algebra.kinds import Binding, Kind, Space, Type
 from pyterrier_alg.algebra.operators import RESERVED_OPERANDS
 from pyterrier_alg.collection import artifact
 from pyterrier_alg.collection.binding import bind_value, check_operand_name, scores_of, unknown_name
-from pyterrier_alg.collection.frames import check_qid, frame_columns
+from pyterrier_alg.collection.frames import frame_columns
 from pyterrier_alg.collection.operands import Encoder, MatrixOperand, Operand, Scope, TextOperand, VectorOperand
 from pyterrier_alg.collection.orienting import Orientation, orient, orient_operand
 from pyterrier_alg.collection.parts import canonical, space_to_dict, take_apart
@@ -28,7 +28,7 @@ from pyterrier_alg.collection.per_query import Bound, PerQuery, freeze
 from pyterrier_alg.collection.records import Records
 from pyterrier_alg.collection.rows import as_vector
 from pyterrier_alg.collection.specs import Column
-from pyterrier_alg.collection.topics import Topic, read_topics
+from pyterrier_alg.collection.topics import Topic, check_topic, read_topics
 
 __all__ = ["Collection", "Topic"]
 
@@ -105,7 +105,7 @@ class Collection(pt.Artifact):
         Raises:
             UnknownNameError: `unknown_name`, which is a KeyError too, with the names that are close.
         """
-        if name not in self._operands and name not in RESERVED_OPERANDS:
+        if not isinstance(name, str) or (name not in self._operands and name not in RESERVED_OPERANDS):
             raise unknown_name(name, self._operands)
         return Name(name)
 
@@ -145,8 +145,8 @@ class Collection(pt.Artifact):
         Raises:
             BindingError: as `bind`.
         """
-        wanted = [column for column in frame.columns if column != "docno"] if columns is None else list(columns)
         (docnos,) = frame_columns(frame, ("docno",), "the frame")
+        wanted = [column for column in frame.columns if column != "docno"] if columns is None else list(columns)
         frame_columns(frame, wanted, "the frame")
         self._records.positions(docnos, "the frame")
         for column in wanted:
@@ -163,13 +163,13 @@ class Collection(pt.Artifact):
             The scope, with the same object for each shared operand at every call.
 
         Raises:
-            BindingError: `no_query_vector`, `bad_qid`, `dimensions`, `non_finite`, `unknown_docno`; `query_space`
-                where the topic has a vector and matrices of several spaces are bound.
+            BindingError: `no_query_vector`, `bad_operand`, `bad_qid`, `dimensions`, `non_finite`, `unknown_docno`;
+                `query_space` where the topic has a vector and matrices of several spaces are bound.
         """
         shared = self._shared
         if topic is None:
             return Scope(self._records.docnos, MappingProxyType(shared), shared=self._shared_names)
-        qid = check_qid(topic.qid, "the topic")
+        qid = check_topic(topic)
         operands = dict(shared)
         for name, bound in self._per_query.items():
             operands[name] = bound.of(name, qid)
@@ -247,7 +247,7 @@ class Collection(pt.Artifact):
         """
         if name is None:
             return orient(self.name, self._records, self._operands, self._stated_query_space)
-        if name not in self._operands:
+        if not isinstance(name, str) or name not in self._operands:
             raise unknown_name(name, self._operands)
         return orient_operand(name, self._records, self._operands)
 

@@ -15,12 +15,17 @@ def frame_columns(frame: pd.DataFrame, wanted: Sequence[str], operand: str) -> l
     """The values of these columns of a frame.
 
     Raises:
-        BindingError: `bad_operand`, naming the missing ones.
+        BindingError: `bad_operand`, naming the missing ones, and those that stand there twice.
     """
+    if not isinstance(frame, pd.DataFrame):
+        raise BindingError("bad_operand", f"{operand}: a frame is needed, this is a {type(frame).__name__}")
     missing = [column for column in wanted if column not in frame.columns]
     if missing:
         have = ", ".join(map(str, frame.columns)) or "none"
         raise BindingError("bad_operand", f"{operand} has no column {', '.join(missing)}; its columns are {have}")
+    twice = [column for column in wanted if list(frame.columns).count(column) > 1]
+    if twice:
+        raise BindingError("bad_operand", f"{operand} has more than one column {twice[0]}")
     return [frame[column].tolist() for column in wanted]
 
 

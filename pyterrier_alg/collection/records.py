@@ -119,6 +119,9 @@ def plain_docnos(docnos: Iterable[object], operand: str) -> list[str]:
     """
     if isinstance(docnos, str):
         raise BindingError("bad_docno", f"{operand} got the single text {docnos!r}", "give a list of docnos")
+    if isinstance(docnos, pd.DataFrame) or not isinstance(docnos, Iterable):
+        message = f"the docnos of {operand} are a {type(docnos).__name__}"
+        raise BindingError("bad_docno", message, "give a list of docnos; of a frame, frame['docno']")
     values = docnos.tolist() if isinstance(docnos, np.ndarray | pd.Series | pd.Index) else list(docnos)
     for row, value in enumerate(values):
         if not isinstance(value, str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,8 @@ def as_vector(values: Any, space: Space, operand: str) -> Rows:
         rounded = array.astype(np.float32) + np.float32(0)
     if not np.isfinite(rounded).all():
         place = int(np.flatnonzero(~np.isfinite(rounded))[0])
-        raise BindingError("non_finite", f"{operand} is not finite in float32: element {place} is {array[place]!r}")
+        message = f"{operand} is not finite in float32: element {place} is {array[place].item()!r}"
+        raise BindingError("non_finite", message)
     return frozen(rounded)
 
 
@@ -123,6 +124,9 @@ def in_space(
 def _as_array(values: Any, names: Sequence[str], operand: str) -> npt.NDArray[Any]:
     if isinstance(values, np.ndarray) and values.dtype != object:
         return _numeric(values, operand)
+    if not isinstance(values, Iterable):
+        message = f"the rows of {operand} are a {type(values).__name__}"
+        raise BindingError("bad_operand", message, "an array, a mapping docno to vector, or a frame [docno, doc_vec]")
     rows = [np.empty(0) if row is None else _plain_array(row, operand) for row in values]
     for place, row in enumerate(rows):
         if row.ndim != 1 or row.shape != rows[0].shape:
@@ -137,12 +141,15 @@ def _plain_array(values: Any, operand: str) -> npt.NDArray[Any]:
     if isinstance(values, list | tuple) and any(isinstance(value, bool | np.bool_) for value in values):
         raise BindingError("bad_operand", f"{operand} has a bool where a number is meant")
     try:
-        return _numeric(np.asarray(values), operand)
+        return _numeric(values if isinstance(values, np.ma.MaskedArray) else np.asarray(values), operand)
     except ValueError:
         raise BindingError("ragged_rows", f"{operand} has a row whose elements are not all numbers") from None
 
 
 def _numeric(array: npt.NDArray[Any], operand: str) -> npt.NDArray[Any]:
+    if np.ma.is_masked(array):
+        # NumPy keeps numbers under the mask, which nobody meant.
+        raise BindingError("bad_operand", f"{operand} has missing elements: its array is masked")
     if array.dtype.kind not in "iuf" and array.size:
         message = f"{operand} holds elements of type {array.dtype}, not numbers"
         raise BindingError("bad_operand", message, "give float32, or numbers that can be rounded to it")

@@ -16,7 +16,8 @@ class Matrix:
 
     Attributes:
         rows: shape (n, dimensions), in the order of the collection's docnos as it got them or in that of `docnos`;
-            or a mapping docno to vector; or a frame with `docno` and `doc_vec`. Rounded to float32.
+            or a mapping docno to vector, or a series indexed by docno; or a frame with `docno` and `doc_vec`.
+            Rounded to float32.
         space: the semantic space that the rows live in.
         encoder: what makes vectors of this space from query texts; without one, texts cannot be compared with the rows.
         docnos: whose rows they are, where `rows` is an array over fewer records than the collection has.

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pyterrier_alg.algebra.errors import BindingError
 from pyterrier_alg.collection.columns import is_missing
-from pyterrier_alg.collection.frames import frame_columns, grouped
+from pyterrier_alg.collection.frames import check_qid, frame_columns, grouped
 from pyterrier_alg.collection.operands import Rows
 from pyterrier_alg.collection.records import Records, is_text
 
@@ -30,6 +30,24 @@ class Topic:
     query: str | None = None
     vector: Rows | None = None
     input: Mapping[str, float] | None = None
+
+
+def check_topic(topic: object) -> str:
+    """The qid of a topic that people may have made by hand.
+
+    Raises:
+        BindingError: `bad_operand`, `bad_qid`.
+    """
+    if not isinstance(topic, Topic):
+        message = f"a query is a Topic, not a {type(topic).__name__}"
+        raise BindingError("bad_operand", message, 'Topic("1", "words")')
+    qid = check_qid(topic.qid, "the topic")
+    if topic.query is not None:
+        _checked_query(topic.query, qid)
+    given: object = topic.input
+    if given is not None and not isinstance(given, Mapping):
+        raise BindingError("bad_operand", f"the input of qid {qid!r} is a {type(given).__name__}", "a dict of scores")
+    return qid
 
 
 def read_topics(frame: pd.DataFrame, records: Records) -> list[Topic]:
@@ -60,11 +78,18 @@ def _topic(qid: str, rows: Sequence[int], columns: Mapping[str, Sequence[Any]], 
         return next((value for value in values if not is_missing(value)), None)
 
     query = first("query")
-    if query is not None and not is_text(query):
-        raise BindingError("bad_operand", f"the query of qid {qid!r} is a {type(query).__name__}, not a text")
+    if query is not None:
+        query = _checked_query(query, qid)
     scores: dict[str, float] | None = None
     if records is not None:
         docnos = [columns["docno"][row] for row in rows]
         records.positions(docnos, f"input (qid {qid})")
         scores = dict(zip(docnos, (columns["score"][row] for row in rows), strict=True))
     return Topic(qid, query, first("query_vec"), scores)
+
+
+def _checked_query(query: object, qid: str) -> str:
+    if not is_text(query):
+        what = "no valid text" if isinstance(query, str) else f"a {type(query).__name__}, not a text"
+        raise BindingError("bad_operand", f"the query of qid {qid!r} is {what}")
+    return str(query)

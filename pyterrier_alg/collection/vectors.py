@@ -24,6 +24,8 @@ def bind_matrix(name: str, spec: Matrix, records: Records) -> MatrixOperand:
     rows, docnos = spec.rows, spec.docnos
     if isinstance(rows, pd.DataFrame):
         docnos, rows = frame_columns(rows, ("docno", "doc_vec"), name)
+    elif isinstance(rows, pd.Series):
+        docnos, rows = rows.index.tolist(), rows.tolist()
     elif isinstance(rows, Mapping):
         docnos, rows = list(rows), list(rows.values())
     positions = records.order if docnos is None else records.positions(docnos, name)

@@ -95,7 +95,11 @@ def test_rows_of_some_records(rows):
 
 @pytest.mark.parametrize(
     "rows",
-    [{"c": [1, 0], "a": [0, 1]}, pd.DataFrame({"docno": ["c", "a"], "doc_vec": [np.array([1.0, 0]), [0, 1]]})],
+    [
+        {"c": [1, 0], "a": [0, 1]},
+        pd.Series({"c": [1, 0], "a": [0, 1]}),
+        pd.DataFrame({"docno": ["c", "a"], "doc_vec": [np.array([1.0, 0]), [0, 1]]}),
+    ],
 )
 def test_rows_by_docno(rows):
     _, matrix = bound(Matrix(rows, COSINE))
@@ -269,6 +273,11 @@ REFUSED = [
     (Matrix([["a", "b"]] * 3, COSINE), "bad_operand", ["x"]),
     (Matrix(np.ones((3, 2), dtype=bool), COSINE), "bad_operand", ["x", "bool"]),
     (Matrix([[True, False]] * 3, COSINE), "bad_operand", ["x", "bool"]),
+    (Matrix(None, COSINE), "bad_operand", ["x", "NoneType", "doc_vec"]),
+    (Matrix(np.ma.masked_array(ROWS, mask=[[0, 1]] * 3), COSINE), "bad_operand", ["x", "masked"]),
+    (Matrix([np.ma.masked_array([1, 0], mask=[0, 1])] * 3, COSINE), "bad_operand", ["x", "masked"]),
+    (Matrix(pd.Series(ROWS), COSINE), "bad_docno", ["x", "row 0", "int"]),
+    (Matrix(ROWS, COSINE, docnos=3), "bad_docno", ["x", "int"]),
     (Matrix(ROWS, "text"), "bad_operand", ["x", "Space"]),
     (Matrix(ROWS, COSINE, encoder=object()), "bad_operand", ["x", "encode"]),
     (Vector([1, 0, 0], COSINE), "dimensions", ["x", "(3,)", "(2,)"]),
@@ -289,6 +298,7 @@ REFUSED = [
     (Run(RUN[["qid", "docno"]]), "bad_operand", ["x", "score"]),
     (RUN.assign(qid=[1, 1, 2]), "bad_qid", ["x", "1", "astype(str)"]),
     (pd.DataFrame({"docno": ["a"]}), "bad_operand", ["x", "score"]),
+    (pd.DataFrame([["a", 1, 2]], columns=["docno", "score", "score"]), "bad_operand", ["x", "more than one", "score"]),
     ({"a": "en", "b": 1}, "bad_operand", ["x", "'en'", "'b'"]),
     ({"a": "en", "b": date(2024, 1, 1)}, "bad_operand", ["x", "'a'", "'b'"]),
     (Column({"a": ["en"]}), "bad_operand", ["x", "'a'", "list"]),
@@ -349,6 +359,8 @@ def test_a_name_is_bound_once(records):
         (["a", None], "bad_docno", ["None", "row 1"]),
         (["a", ""], "bad_docno", ["''", "row 1"]),
         (["a", "\udc00"], "bad_docno", ["row 1"]),
+        (None, "bad_docno", ["NoneType"]),
+        (pd.DataFrame({"docno": ["a"]}), "bad_docno", ["DataFrame", "frame['docno']"]),
     ],
 )
 def test_docnos_that_make_no_collection(docnos, code, told):
@@ -391,6 +403,31 @@ def test_rows_that_float32_normalised_are_unit_and_half_precision_is_not():
     assert Collection(docnos).bind(E=Matrix(rows, wide)).operands["E"].rows.tobytes() == rows.tobytes()
     with pytest.raises(BindingError, match="not_unit"):
         Collection(docnos).bind(E=Matrix(rows.astype(np.float16), wide))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("", 2), "name"),
+        ((None, 2), "name"),
+        (("text", 0), "0 dimensions"),
+        (("text", -1), "-1 dimensions"),
+        (("text", 2.0), "2.0 dimensions"),
+        (("text", True), "True dimensions"),
+        (("text", "2"), "'2' dimensions"),
+        (("text", 2, "inner_product"), "inner product"),
+        (("text", 2, None), "None"),
+        (("text", 2, Distance.L2, None), "scalar"),
+    ],
+)
+def test_what_is_no_space(arguments, told):
+    with pytest.raises(BindingError) as caught:
+        Space(*arguments)
+    assert caught.value.code == "space" and told in str(caught.value)
+
+
+def test_a_space_takes_the_name_of_its_distance():
+    assert Space("flat", np.int64(2), "l2") == FLAT and Space("flat", 2, "l2").distance is Distance.L2
 
 
 def test_spaces_of_one_name_are_one_space():

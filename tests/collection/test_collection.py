@@ -110,6 +110,10 @@ def test_every_scope_hands_out_the_same_objects():
         (Topic("1", input={"zz": 1.0}), "unknown_docno"),
         (Topic("1", input={"a": float("inf")}), "non_finite"),
         (Topic(1), "bad_qid"),
+        (Topic("1", 5), "bad_operand"),
+        (Topic("1", "\ud800"), "bad_operand"),
+        (Topic("1", input=[("a", 1.0)]), "bad_operand"),
+        ("1", "bad_operand"),
     ],
 )
 def test_topics_that_no_scope_is_made_of(topic, expected):
@@ -175,6 +179,8 @@ def test_topics_of_results_have_an_input():
 @pytest.mark.parametrize(
     ("frame", "expected"),
     [
+        ([{"qid": "1", "query": "a"}], "bad_operand"),
+        (pd.DataFrame([["1", "2", "a"]], columns=["qid", "qid", "query"]), "bad_operand"),
         (pd.DataFrame({"query": ["a"]}), "bad_operand"),
         (pd.DataFrame({"qid": [1], "query": ["a"]}), "bad_qid"),
         (pd.DataFrame({"qid": ["1", "1"], "query": ["a", "b"]}), "duplicate_qid"),
@@ -212,6 +218,8 @@ def test_metadata_columns_of_a_frame():
 @pytest.mark.parametrize(
     ("frame", "expected", "told"),
     [
+        (None, "bad_operand", "frame"),
+        (pd.DataFrame([["a", 1, 2]], columns=["docno", "year", "year"]), "bad_operand", "year"),
         (pd.DataFrame({"year": [1]}), "bad_operand", "docno"),
         (pd.DataFrame({"docno": ["a", "a"], "year": [1, 2]}), "duplicate_docno", "'a'"),
         (pd.DataFrame({"docno": ["zz"], "year": [1]}), "unknown_docno", "'zz'"),
