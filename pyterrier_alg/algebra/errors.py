@@ -21,6 +21,41 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Fix:
+    """One edit that repairs a fault.
+
+    Attributes:
+        span: what is replaced; empty where something is put in.
+        replacement: what stands there afterwards.
+    """
+
+    span: Span
+    replacement: str
+
+
+def edited(source: str, fixes: Iterable[Fix]) -> str:
+    """A text with edits made in it; of two that overlap, the first.
+
+    Args:
+        source: the text that the fixes' spans refer to.
+        fixes: in any order; of those at one place, the first given counts.
+
+    Returns:
+        The new text.
+
+    Example:
+        >>> edited("0.5S + t", [Fix(Span(7, 8), "T"), Fix(Span(0, 4), "0.5 S")])
+        '0.5 S + T'
+    """
+    pieces, done = [], 0
+    for fix in sorted(fixes, key=lambda fix: (fix.span.start, fix.span.stop)):
+        if fix.span.start >= done:
+            pieces += [source[done : fix.span.start], fix.replacement]
+            done = fix.span.stop
+    return "".join([*pieces, source[done:]])
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One fault in one program.
 
@@ -32,6 +67,7 @@ class Diagnostic:
         expected: the kinds that would fit here.
         found: the kind that stands here.
         candidates: names that fit here, the likeliest first.
+        fix: the edit that repairs it, where one edit does.
     """
 
     code: str
@@ -41,6 +77,7 @@ class Diagnostic:
     expected: tuple[str, ...] = ()
     found: str = ""
     candidates: tuple[str, ...] = ()
+    fix: Fix | None = None
 
     def render(self, source: str) -> str:
         """The message with the line of the program that it is about, and the place marked below it."""
@@ -118,6 +155,15 @@ class ProgramError(AlgebraError):
         first = self.diagnostics[0]
         super().__init__(first.code, first.message, first.hint)
         self.args = (self.diagnostics, source)
+
+    @property
+    def fix(self) -> str | None:
+        """The program's text with every fix made that does not overlap an earlier one; None where there is none.
+
+        It always reads. Faults without a fix remain in it.
+        """
+        fixes = [diagnostic.fix for diagnostic in self.diagnostics if diagnostic.fix is not None]
+        return edited(self.source, fixes) if fixes else None
 
     def __str__(self) -> str:
         """The first faults, each with its line and a caret, and how many more there are."""

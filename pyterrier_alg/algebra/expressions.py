@@ -83,6 +83,8 @@ class Expression:
         raise refusal(
             "an expression has no truth value: and, or, not and chained comparisons do not build programs",
             "write &, |, ~ with parentheses; (1960 <= year) & (year <= 1970)",
+            expected=("truth value",),
+            found="expression",
         )
 
     def __iter__(self) -> NoReturn:
@@ -329,7 +331,9 @@ def lift(value: Any) -> Expression:
         if not math.isfinite(number):
             raise ProgramError([Diagnostic("bad_number", "a number must be finite and within float64")], "")
         return Number(number)
-    raise refusal(f"a {type(value).__name__} is not an operand", "bind it in a collection and use its name")
+    sort = type(value).__name__
+    hint = "bind it in a collection and use its name"
+    raise refusal(f"a {sort} is not an operand", hint, expected=("expression", "number", "text"), found=sort)
 
 
 def count(value: Any) -> Expression:
@@ -367,9 +371,9 @@ def check_name(name: str) -> None:
         raise ProgramError([Diagnostic("syntax", message)], "")
 
 
-def refusal(message: str, hint: str = "") -> ProgramError:
+def refusal(message: str, hint: str, *, expected: tuple[str, ...], found: str) -> ProgramError:
     """The error of a Python value or a use that builds no program."""
-    return ProgramError([Diagnostic("kind", message, hint=hint)], "")
+    return ProgramError([Diagnostic("kind", message, hint=hint, expected=expected, found=found)], "")
 
 
 def walk(*roots: Expression) -> Iterator[Expression]:
