@@ -30,7 +30,7 @@ DAYS = ["2024-01-01", "2024-02-29", "2023-12-31", "1965-07-01"]
 
 
 class TableEncoder:
-    """Texts to vectors whose elements are from the few that rows have."""
+    """Texts to vectors whose elements are from the few that rows have; to nothing, the empty one on a line."""
 
     identity = "table"
 
@@ -39,6 +39,8 @@ class TableEncoder:
 
     def encode(self, text):
         count = self.space.dimensions
+        if not text and count == 1:
+            return np.zeros(1, dtype=np.float32)
         values = [ELEMENTS[(len(text) * 3 + i * 5 + sum(map(ord, text))) % len(ELEMENTS)] for i in range(count)]
         return in_space(values if any(values) else [1.0] * count, self.space)
 

@@ -193,7 +193,11 @@ def _encode(records: Records, matrix: Matrix, text: str) -> Vector:
     elements = tuple(matrix.encode(text))
     if len(elements) != matrix.space.dimensions:
         raise Fault("space", f"the encoder of {matrix.space} gave {len(elements)} dimensions")
-    return _rounded(Vector(elements, matrix.space))
+    vector = _rounded(Vector(elements, matrix.space))
+    # In an l2 space the origin is a point like any other.
+    if matrix.space.distance is not Distance.L2 and not any(vector.values):
+        raise Fault("zero_vector", f"the text {text!r} has no direction in {matrix.space}")
+    return vector
 
 
 def _direction(matrix: Matrix, v: Vector | str) -> Sequence[float]:

@@ -120,7 +120,8 @@ def encoded(node: Expression, matrix: MatrixOperand, text: str, formula: Formula
     """A text through the query encoder of a matrix's space.
 
     Raises:
-        EvaluationError: `missing_encoder`, or what the encoder says of the text: `zero_vector`.
+        EvaluationError: `missing_encoder`; `zero_vector`, where nothing of the text is left (in an l2 space that is a
+            point like any other); `space`, `non_finite`, or what the encoder says.
     """
     encoder = matrix.encoder
     if encoder is None:
@@ -132,6 +133,8 @@ def encoded(node: Expression, matrix: MatrixOperand, text: str, formula: Formula
         raise fault("space", message, node, formula)
     if not np.isfinite(values).all():
         raise fault("non_finite", f"the encoder of {matrix.space} gave a vector that is not finite", node, formula)
+    if not matrix.is_l2 and not values.any():
+        raise fault("zero_vector", f"the text {text!r} has no direction in {matrix.space}", node, formula)
     return VectorOperand(values + np.float32(0), matrix.space)
 
 
