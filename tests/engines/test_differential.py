@@ -4,29 +4,27 @@ import math
 import warnings
 
 import pytest
+from every_engine import ENGINES
 from hypothesis import HealthCheck, assume, given, note, settings
 from programs import described, programs
 
 from pyterrier_alg.algebra import Apply, EvaluationError, ProgramError, UnsupportedError, check
 from pyterrier_alg.algebra.expressions import walk
-from pyterrier_alg.engines.definition import DefinitionEngine
-from pyterrier_alg.engines.sql.duckdb import DuckDbEngine
-from pyterrier_alg.engines.sql.sqlite import SqliteEngine
-from pyterrier_alg.engines.vectorised import VectorisedEngine
-from pyterrier_alg.transformers import PipelineEngine
 
 #: What may differ between engines, by a few units in the last place.
 CURVED = {"exp", "log1p", "sigmoid", "softmax", "decay"}
 
-ENGINES = {
-    "vectorised": VectorisedEngine(),
-    "vectorised, unfolded": VectorisedEngine(fold_directions=False),
-    "pipeline": PipelineEngine(),
-    "sqlite": SqliteEngine(),
-    "sqlite, exact": SqliteEngine(exact=True),
-    "duckdb": DuckDbEngine(),
-    "duckdb, exact": DuckDbEngine(exact=True),
-}
+OTHERS = [name for name in ENGINES if name != "definition"]
+
+#: How many programs each engine runs in the ordinary tests, and in the deep ones.
+FEW, MANY = (
+    settings(
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+    for examples in (50, 3000)
+)
 
 
 def outcome(engine, formula, scope):
@@ -69,11 +67,8 @@ def is_curved(formula) -> bool:
     return any(isinstance(node, Apply) and node.operator in CURVED for node in walk(*formula.expressions))
 
 
-@pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-@given(case=programs())
-def test_the_engine_agrees_with_the_definition(name, case):
-    formula, scope = case
+def hold(name, formula, scope) -> None:
+    """Hold an engine to the definition on one program."""
     try:
         check(formula, scope.bindings)
     except ProgramError as error:
@@ -82,4 +77,27 @@ def test_the_engine_agrees_with_the_definition(name, case):
         return
     note(described(formula, scope))
     found = outcome(ENGINES[name], formula, scope)
-    agree(outcome(DefinitionEngine(), formula, scope), found, is_curved(formula))
+    agree(outcome(ENGINES["definition"], formula, scope), found, is_curved(formula))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@FEW
+@given(case=programs())
+def test_the_engine_agrees_with_the_definition(name, case):
+    hold(name, *case)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", OTHERS)
+@MANY
+@given(case=programs())
+def test_the_engine_agrees_with_the_definition_on_thousands_of_programs(name, case):
+    hold(name, *case)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", OTHERS)
+@MANY
+@given(case=programs(excluded=("huge", "curved", "decay", "mmr"), depth=6))
+def test_the_engine_agrees_with_the_definition_on_deeper_programs(name, case):
+    hold(name, *case)
