@@ -10,6 +10,7 @@ import json
 import math
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -25,6 +26,8 @@ from pyterrier_alg.algebra.errors import AlgebraError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from pyterrier_alg.algebra.errors import Span
+    from pyterrier_alg.algebra.warnings import ProgramWarning
     from pyterrier_alg.collection import Collection, Topic
     from pyterrier_alg.relation import ScoredRelation
     from pyterrier_alg.transformers import Program
@@ -148,7 +151,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     limit: Annotated[int, typer.Option(min=0, help="How many rows a table shows at most; 0 for all.")] = 100,
 ) -> None:
-    """Run a program and print its result in rank order."""
+    """Run a program and print its result in rank order; its warnings are shown below, on standard error."""
     from pyterrier_alg.transformers import Program
 
     if sum((query is not None, topic is not None, all_topics)) > 1:
@@ -165,6 +168,24 @@ def run(
         typer.echo(str(retrieval.formula))
         for chosen, relation in results:
             _output().print(*_table(chosen, relation, limit), sep="\n")
+    if not (as_json or shape is Shape.json):
+        _warn(retrieval, results)
+
+
+def _warn(retrieval: Program, results: Sequence[tuple[Topic | None, ScoredRelation]]) -> None:
+    """What the program may not have meant, on standard error; of several topics, each place for the first one."""
+    sys.stdout.flush()
+    first: dict[tuple[str, Span | None], ProgramWarning] = {}
+    topics: Counter[tuple[str, Span | None]] = Counter()
+    for _, relation in results:
+        for warning in relation.warnings:
+            first.setdefault((warning.code, warning.span), warning)
+            topics[warning.code, warning.span] += 1
+    source = retrieval.formula.source or retrieval.formula.ascii
+    for key, warning in first.items():
+        more = f"\n  in {topics[key]} of {len(results)} topics, here for the first" if len(results) > 1 else ""
+        text = f"warning: {warning.render(source)}{more}"
+        _errors().print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def _write(path: Path, text: str) -> None:
@@ -238,6 +259,7 @@ def _as_json(retrieval: Program, results: Sequence[tuple[Topic | None, ScoredRel
                 "certified": relation.certified,
                 "error_bound": relation.error_bound if math.isfinite(relation.error_bound) else None,
                 "gap_check": relation.gap_check.to_dict() if relation.gap_check else None,
+                "warnings": [warning.to_dict() for warning in relation.warnings],
                 "records": [
                     {"docno": docno, "score": score, "rank": rank} for rank, (docno, score) in enumerate(relation)
                 ],

@@ -7,15 +7,17 @@ reported.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from pyterrier_alg.algebra.errors import BindingError
+from pyterrier_alg.algebra.warnings import ProgramWarning
 
 #: Two scores closer than this are reported as near, unless told otherwise.
 NEAR = 1e-6
@@ -135,6 +137,8 @@ class GapCheck:
 class ScoredRelation:
     """A finite partial function docno → score, in rank order; equal by content, bit for bit.
 
+    Warnings are about the program that gave it and no part of its content.
+
     Attributes:
         docnos: object array of str, in rank order.
         scores: float64, in the same order; read-only.
@@ -152,6 +156,7 @@ class ScoredRelation:
     gap_check: GapCheck | None = None
     error_bound: float = 0.0
     certified: bool = True
+    _find_warnings: Callable[[], tuple[ProgramWarning, ...]] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
@@ -209,6 +214,19 @@ class ScoredRelation:
         names = np.empty(len(docnos), dtype=object)
         names[:] = docnos
         return cls(names, np.array(scores, dtype=np.float64), gap_check, error_bound, certified)
+
+    @cached_property
+    def warnings(self) -> tuple[ProgramWarning, ...]:
+        """What the program that gave this may not have meant, in the order of its text; found when first asked for."""
+        return () if self._find_warnings is None else self._find_warnings()
+
+    def with_warnings(self, find: Callable[[], tuple[ProgramWarning, ...]]) -> Self:
+        """The same relation, whose warnings are what this finds, once, when they are first asked for."""
+        return replace(self, _find_warnings=find)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What finds the warnings holds the whole collection; what it finds is small.
+        return {**self.__dict__, "warnings": self.warnings, "_find_warnings": None}
 
     def __len__(self) -> int:
         """How many records it scores."""

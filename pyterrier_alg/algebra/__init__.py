@@ -18,10 +18,12 @@ from pyterrier_alg.algebra.kinds import Binding, Distance, Kind, Space, Type
 from pyterrier_alg.algebra.limits import LIMITS, Limits
 from pyterrier_alg.algebra.operators import OPERATORS, Operator
 from pyterrier_alg.algebra.reading import as_formula, parse
+from pyterrier_alg.algebra.warnings import WARNINGS, ProgramWarning
 
 __all__ = [
     "LIMITS",
     "OPERATORS",
+    "WARNINGS",
     "AlgebraError",
     "Apply",
     "Binding",
@@ -41,6 +43,7 @@ __all__ = [
     "Number",
     "Operator",
     "ProgramError",
+    "ProgramWarning",
     "Retrieve",
     "Space",
     "Span",

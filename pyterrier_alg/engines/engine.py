@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from functools import partial
 
 from pyterrier_alg.algebra.checking import check
 from pyterrier_alg.algebra.errors import Diagnostic, UnsupportedError
 from pyterrier_alg.algebra.expressions import Apply, Expression, Retrieve, walk
 from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.algebra.operators import OPERATORS
+from pyterrier_alg.algebra.warnings import ProgramWarning
 from pyterrier_alg.collection.operands import Scope
 from pyterrier_alg.relation import ScoredRelation
 
@@ -46,7 +48,7 @@ class Engine(ABC):
             scope: the operands.
 
         Returns:
-            The result, in rank order, with the gap check of its last selection.
+            The result, in rank order, with the gap check of its last selection; its warnings are found when asked for.
 
         Raises:
             ProgramError: everything that can be found wrong before running, at once.
@@ -55,7 +57,7 @@ class Engine(ABC):
         """
         check(formula, scope.bindings)
         self.require(formula)
-        return self.evaluate(formula, scope)
+        return self.evaluate(formula, scope).with_warnings(partial(_warnings, formula, scope))
 
     def require(self, formula: Formula) -> None:
         """Refuse, before running, a formula with an operator that this engine lacks."""
@@ -81,3 +83,10 @@ class Engine(ABC):
     def run_all(self, formula: Formula, scopes: Iterable[Scope]) -> list[ScoredRelation]:
         """Run one formula for many queries; an engine that can share work between them overrides this."""
         return [self.run(formula, scope) for scope in scopes]
+
+
+def _warnings(formula: Formula, scope: Scope) -> tuple[ProgramWarning, ...]:
+    # Loaded by those who look at warnings: the vectorised engine's parts are needed for them.
+    from pyterrier_alg.engines.warnings import find_warnings
+
+    return find_warnings(formula, scope)

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pyterrier_alg.algebra.checking import check
 from pyterrier_alg.algebra.expressions import Expression, Name, Retrieve, walk
 from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.collection.operands import Operand, Positions, Scope, Scores
@@ -70,9 +69,7 @@ class VectorisedEngine(Engine):
             operands = [scope.operands.get(name) for name in names]
             key = (id(scope.docnos), *map(id, operands))
             if key not in known:
-                check(formula, scope.bindings)
-                self.require(formula)
-                known[key] = operands, self.evaluate(formula, scope)
+                known[key] = operands, self.run(formula, scope)
             results.append(known[key][1])
         return results
 

@@ -84,7 +84,7 @@ class Program(Stage):
             topic: the query, or its text; None where the program needs no query.
 
         Returns:
-            The result in rank order, with the gap check of its last selection.
+            The result in rank order, with the gap check of its last selection; `warnings` are found when asked for.
 
         Raises:
             ProgramError: where the program names a query and there is none; as `transform`.
