@@ -1,6 +1,7 @@
 """What the SQL engines keep in their databases, and programs that are larger than a database likes."""
 
 import gc
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +28,7 @@ LARGE = {
     "nested to the right": "S - (" * 300 + "T" + ")" * 300,
     "many relations": " + ".join(f"R{i}" for i in range(70)),
     "many unions": f"({' | '.join(f'(S >= {i} / 600)' for i in range(600))}) >> T",
+    "unions beyond one statement": f"({' | '.join(['m'] * 1400)}) >> T",
     "many intersections": f"({' & '.join(f'(S >= {-i})' for i in range(600))}) >> T",
     "many listed": f"ids({', '.join(repr(d) for d in 'abcd' * 300)}) >> S",
     "fusion of many": f"rrf({', '.join(f'R{i} * S' for i in range(70))}, {', '.join(f'S - R{i}' for i in range(70))})",
@@ -124,6 +126,12 @@ def test_one_program_is_one_statement_until_it_is_too_deep_for_the_database(engi
     deep = engine.compile(parse(LARGE["steps that use the one before twice"]), SCOPE)
     assert deep.preparations
     assert str(deep).count("CREATE TEMP TABLE") == len(deep.preparations)
+
+
+def test_no_statement_holds_more_steps_than_a_database_nests(engine):
+    statement = engine.compile(parse(LARGE["fusion of many"]), SCOPE)
+    texts = [statement.sql, *(part.sql for _, part in statement.preparations)]
+    assert 1 < max(len(re.findall(r" AS (?:MATERIALIZED )?\(\n", text)) for text in texts) <= 101
 
 
 def test_each_thing_has_a_name_that_databases_tell_apart():

@@ -151,8 +151,9 @@ class DuckDb(Dialect):
     """DuckDB, which measures in float64 where it is asked to."""
 
     name, largest, smallest, total, nulls_first = "duckdb", "greatest", "least", "fsum", False
-    # It shares what is materialized, but plans a nest in time that grows with the third power of its depth.
-    most_uses, deepest_nest = 10**9, 16
+    # It shares what is materialized, but plans a nest in time that grows with the third power of its depth,
+    # and nests all steps of a statement in one another, 1,000 at most.
+    most_uses, deepest_nest = 100, 16
 
     def product(self, row: exp.Expr, vector: str, space: Space) -> exp.Expr:
         """`array_inner_product` over doubles."""

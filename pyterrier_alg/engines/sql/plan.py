@@ -215,13 +215,18 @@ class Plan:
     @cached_property
     def _tables(self) -> dict[str, None]:
         """The steps that become temporary tables, in order."""
-        tables: dict[str, None] = {}
+        tables: set[str] = set()
         uses: dict[str, int] = {}
         nest: dict[str, int] = {}
+        most = self.dialect.most_uses
         for cte in self.ctes:
             below = [name for name in cte.references if name in self._by_name and name not in tables]
+            if sum(uses[name] for name in below) >= most:
+                # A table of the step alone would have one statement make all that is below it.
+                tables.update(name for name in below if uses[name] > 1)
+                below = [name for name in below if name not in tables]
             uses[cte.name] = 1 + sum(uses[name] for name in below)
             nest[cte.name] = 1 + max((nest[name] for name in below), default=0)
-            if uses[cte.name] > self.dialect.most_uses or nest[cte.name] > self.dialect.deepest_nest:
-                tables[cte.name] = None
-        return tables
+            if uses[cte.name] > most or nest[cte.name] > self.dialect.deepest_nest:
+                tables.add(cte.name)
+        return {cte.name: None for cte in self.ctes if cte.name in tables}
