@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -185,6 +185,10 @@ class Scope:
     operands: Mapping[str, Operand]
     qid: str = ""
     shared: frozenset[str] = frozenset()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only view of a dict cannot be pickled.
+        return type(self), (self.docnos, dict(self.operands), self.qid, self.shared)
 
     @property
     def bindings(self) -> dict[str, Binding]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -76,6 +76,10 @@ class Selector:
         self.fold_directions = fold_directions
         self._norms: WeakKeyDictionary[MatrixOperand, float] = WeakKeyDictionary()
         self._lengths: WeakKeyDictionary[MatrixOperand, Scores] = WeakKeyDictionary()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without what was measured of matrices."""
+        return type(self), (self.fold_directions,)
 
     def __call__(self, evaluation: Evaluation, k: int, expression: Expression) -> Selection:
         """The first k of a relation expression; its frontier is known."""

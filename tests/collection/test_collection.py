@@ -262,6 +262,8 @@ def test_pickled():
     again = pickle.loads(pickle.dumps(c))
     assert again == c and hash(again) == hash(c) and list(again.operands) == list(c.operands)
     assert run("pool", again, Topic("1")) == run("pool", c, Topic("1")) and not again.docnos.flags.writeable
+    scope = pickle.loads(pickle.dumps(c.at(Topic("1"))))
+    assert (scope.qid, scope.shared, list(scope.operands)) == ("1", c.at().shared, list(c.at(Topic("1")).operands))
 
 
 def test_copies_are_itself():

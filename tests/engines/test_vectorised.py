@@ -1,6 +1,7 @@
 """The vectorised engine over small literal tables, and the faults that only data show."""
 
 import math
+import pickle
 import warnings
 
 import numpy as np
@@ -277,3 +278,10 @@ def test_an_empty_matrix_and_an_empty_collection_score_nothing():
 
 def test_it_can_do_everything():
     assert ENGINE.capabilities == EVERYTHING and ENGINE.certifies
+
+
+def test_pickled_without_what_it_measured():
+    engine = VectorisedEngine(fold_directions=False)
+    before = engine.run(parse("top(2, E @ q1)"), SCOPE)
+    copy = pickle.loads(pickle.dumps(engine))
+    assert copy.run(parse("top(2, E @ q1)"), SCOPE) == before and copy.fold_directions is False
