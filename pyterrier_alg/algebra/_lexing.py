@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -37,6 +38,21 @@ class FaultError(Exception):
 def token_span(token: Token) -> Span:
     start = token.start_pos or 0
     return Span(start, token.end_pos if token.end_pos is not None else start + len(token))
+
+
+_HIDDEN = re.compile(
+    r'(?P<text>"(?:[^"\\\r\n]|\\.)*"|\'(?:[^\'\\\r\n]|\\.)*\'|`[^`\r\n]*`)|(?P<comment>#[^\r\n]*)', re.DOTALL
+)
+
+
+def blanked(text: str) -> str:
+    """A program's text with `x` for every character of a literal or quoted name and spaces for comments, as long.
+
+    Example:
+        >>> blanked('E @ "a(" # b')
+        'E @ xxxx    '
+    """
+    return _HIDDEN.sub(lambda m: (" " if m["comment"] else "x") * len(m[0]), text)
 
 
 def meant_by(character: str) -> str:

@@ -11,16 +11,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from pyterrier_alg.algebra._lexing import meant_by
+from pyterrier_alg.algebra._lexing import blanked, meant_by
 from pyterrier_alg.algebra.errors import Diagnostic, Fix, Span, edited
 from pyterrier_alg.algebra.operators import OPERATORS
 
 #: Longer texts are not read again and again; nor is a text with more faults than this.
 _LONGEST, _MOST_EDITS = 10_000, 8
 
-_HIDDEN = re.compile(
-    r'(?P<text>"(?:[^"\\\r\n]|\\.)*"|\'(?:[^\'\\\r\n]|\\.)*\'|`[^`\r\n]*`)|(?P<comment>#[^\r\n]*)', re.DOTALL
-)
 _COMPARISON = re.compile(r"[<>=!]=|[<>≥≤≠]")
 _LITERAL = re.compile(r"""\s*(?:["'].*|[-−]?\s*[\d.][\w.]*)\s*\Z""", re.DOTALL)
 _OPERATORS = "+*@&|>▷⊙∧∨≥≤≠<=/-−"
@@ -94,7 +91,7 @@ class Place:
     def __init__(self, text: str, span: Span) -> None:
         """Blank the literals out."""
         self.text, self.start, self.stop = text, min(span.start, len(text)), min(span.stop, len(text))
-        self.bare = _HIDDEN.sub(lambda m: (" " if m["comment"] else "x") * len(m[0]), text)
+        self.bare = blanked(text)
 
     @property
     def word(self) -> str:
@@ -170,6 +167,9 @@ def _operator(place: Place) -> Fix | None:
         return None
     if re.search(r"/\s*[\d.][\w.]*\Z", place.before) or (text and not re.search(r"[A-Za-z_]\w*\Z", place.before)):
         return None
+    if scaled := re.search(r"@\s*([\d.][\w.]*)\Z", place.before):
+        alone = re.fullmatch(r"[A-Za-z_]\w*", place.word) and not place.bare.startswith("(", place.stop)
+        return Fix(Span(scaled.start(1), place.stop), f"({scaled[1]} {place.word})") if alone else None
     for name, count in place.calls():
         takes = [signature.spread for signature in OPERATORS[name].signatures] if name in OPERATORS else []
         if any(spread(count + 1) for spread in takes) or not any(spread(count) for spread in takes):

@@ -2,50 +2,32 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-import operator as arithmetic
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from pyterrier_alg.algebra.errors import Diagnostic, ProgramError, Span
+from pyterrier_alg.algebra._expecting import A_RELATION, ANYTHING, Expectation, expectations, fits
+from pyterrier_alg.algebra._fixing import Advice, Fixer, is_day, option_named, short, suggest
+from pyterrier_alg.algebra._known import Known
+from pyterrier_alg.algebra._names import report_unknown
+from pyterrier_alg.algebra._values import check_rule, compute
+from pyterrier_alg.algebra.errors import ProgramError, Span
 from pyterrier_alg.algebra.expressions import Apply, Count, Expression, Name, Number, Retrieve, Text, walk
 from pyterrier_alg.algebra.formula import Formula
-from pyterrier_alg.algebra.kinds import Binding, Distance, Kind, Space, Type
+from pyterrier_alg.algebra.kinds import Binding, Kind, Space, Type
 from pyterrier_alg.algebra.operators import (
+    COMPARE,
     LITERALS,
     OPERATORS,
     RESERVED,
-    RESERVED_OPERANDS,
     Operator,
     Parameter,
-    Signature,
 )
 
-#: How what stands somewhere can be made into what is wanted there; {0} is its text.
-_CONVERSIONS = {
-    (Kind.RELATION, Kind.MASK): "support({0})",
-    (Kind.TEXT_COLUMN, Kind.MASK): "support({0})",
-    (Kind.DATE_COLUMN, Kind.MASK): "support({0})",
-    (Kind.MATRIX, Kind.RELATION): "{0} @ query",
-    (Kind.RETRIEVER, Kind.RELATION): "{0}(query)",
-    (Kind.MASK, Kind.RELATION): "{0} >> S",
-    (Kind.DATE_COLUMN, Kind.RELATION): 'days_since({0}, "2026-12-01")',
-}
-_NUMBERS: dict[str, Callable[..., float]] = {
-    "+": arithmetic.add,
-    "-": arithmetic.sub,
-    "*": arithmetic.mul,
-    "/": arithmetic.truediv,
-    "neg": arithmetic.neg,
-}
-_LITERAL_NAMES = {
-    "count": "digits, 1 or more",
-    "count0": "digits, 0 or more (at most 15)",
-    "string": "a text literal",
-    "literal": "a text or number literal",
-}
+__all__ = ["Checked", "check", "is_day", "suggest"]
+
+#: Operators whose operands mean something else in each other's place.
+_ORDERED = ("/", "-")
 
 
 @dataclass(frozen=True)
@@ -75,58 +57,20 @@ def check(formula: Formula, bindings: Mapping[str, Binding]) -> Checked:
         ProgramError: every fault that can be found before running: `unknown_name`, `reserved_name`, `duplicate_name`,
             `kind`, `space`, `bad_argument`, `bad_parameter`, `division_by_zero`, `bad_number`, `non_finite`.
     """
-    checker = _Checker(bindings)
+    checker = _Checker(bindings, Fixer(formula.source, bindings), frozenset(name for name, _ in formula.steps))
     for step in formula.steps:
         checker.step(*step, getattr(step, "span", None))
     checker.result(formula.result)
     if checker.faults:
-        raise ProgramError(checker.faults, formula.source or formula.ascii)
+        # Without a text, places are those of the texts that the parts were read from.
+        faults = checker.faults if formula.source else [replace(f, span=None) for f in checker.faults]
+        raise ProgramError(faults, formula.source or formula.ascii)
     return Checked(checker.types, checker.numbers)
 
 
-def suggest(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
-    """The candidates that a name was likely meant to be, the likeliest first.
-
-    Args:
-        name: as written.
-        candidates: what there is.
-
-    Returns:
-        At most three.
-
-    Example:
-        >>> suggest("q3", ["q1", "q2", "pool"])
-        ('q2', 'q1')
-    """
-    names = list(candidates)
-    lowered = {n.lower(): n for n in names}
-    if name.lower() in lowered:
-        return (lowered[name.lower()],)
-    return tuple(difflib.get_close_matches(name, names, n=3, cutoff=0.5))
-
-
-def is_day(text: str) -> bool:
-    """Whether a text is a calendar day as the notation writes it: `YYYY-MM-DD`."""
-    if len(text) != 10 or not text.isascii() or text[4] != "-" or text[7] != "-":
-        return False
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
-@dataclass
-class _Checker:
-    bindings: Mapping[str, Binding]
-    faults: list[Diagnostic] = field(default_factory=list)
-    types: dict[Expression, Type] = field(default_factory=dict)
-    numbers: dict[Expression, float] = field(default_factory=dict)
-    texts: dict[Expression, str] = field(default_factory=dict)
-    steps: dict[str, Expression] = field(default_factory=dict)
-
+class _Checker(Known):
     def step(self, name: str, expression: Expression, span: Span | None) -> None:
-        self.expression(expression)
+        self.expression(expression, ANYTHING)
         if name in RESERVED:
             self.fault("reserved_name", f"{name!r} is a word of the language; a step cannot have it", span)
         elif name in self.steps or name in self.bindings:
@@ -135,18 +79,15 @@ class _Checker:
         self.steps[name] = expression
 
     def result(self, expression: Expression) -> None:
-        self.expression(expression)
+        self.expression(expression, A_RELATION)
         found = self.types.get(expression)
-        if isinstance(expression, Count | Number | Text) and found is None:
-            found = Type(Kind.TEXT if isinstance(expression, Text) else Kind.NUMBER)
+        if isinstance(expression, Count):
+            found = Type(Kind.NUMBER)
         if found is not None and found.kind is not Kind.RELATION:
             self.kind_fault(expression, found, (Kind.RELATION,), "a program's result")
 
-    def fault(self, code: str, message: str, span: Span | None, hint: str = "", **more: tuple[str, ...] | str) -> None:
-        self.faults.append(Diagnostic(code, message, span, hint, **more))  # type: ignore[arg-type]
-
-    def expression(self, root: Expression) -> None:
-        """Find the type of every node, parts first; a node with a fault below it has none and raises no second one."""
+    def expression(self, root: Expression, expected: Expectation) -> None:
+        """Find the type of every node, parts first; what has none because of a fault below raises no second one."""
         for node in walk(root):
             match node:
                 case Number(value=value):
@@ -155,171 +96,182 @@ class _Checker:
                         self.fault("bad_number", "a number must be finite", node.span)
                 case Text(value=text):
                     self.types[node], self.texts[node] = Type(Kind.TEXT), text
-                case Name(name=name):
-                    self.name(node, name)
+                case Name():
+                    self.name(node)
                 case Retrieve():
                     self.retrieve(node)
                 case Apply():
-                    self.apply(node)
+                    self.apply(node, node is root and expected is A_RELATION)
+        if self.unknown or self.misfitting:
+            # Only now is known what stands beside and around them.
+            places = expectations(root, expected, self.types)
+            for unknown in self.unknown.values():
+                report_unknown(self, unknown, places.get(id(unknown), ANYTHING))
+            for index, node, argument in self.misfitting:
+                self.convert(index, node, argument, places.get(id(node), ANYTHING))
+            self.unknown.clear()
+            self.misfitting.clear()
 
-    def name(self, node: Expression, name: str) -> None:
-        if name in self.steps:
-            source: Expression | None = self.steps[name]
-            binding = None
+    def convert(self, index: int, node: Apply, argument: int, place: Expectation) -> None:
+        """Advise on a kind fault: only what makes the whole into something that fits around it."""
+        fault, found = self.faults[index], node.arguments[argument]
+        signatures = OPERATORS[node.operator].signatures
+        # What can only give one kind is at fault for that elsewhere.
+        fixed = len({signature.result for signature in signatures}) == 1
+        ways = [s.spread(len(node.arguments)) or () for s in signatures if fixed or s.result in place.kinds]
+        kinds = {kind for places in ways for parameter in places[argument : argument + 1] for kind in parameter.kinds}
+        wanted = [kind for kind in map(Kind, fault.expected) if kind in kinds]
+        advice = self.fixer.converted(found, self.types.get(found) or Type(Kind.NUMBER), wanted)
+        if not fault.hint:
+            self.faults[index] = replace(fault, hint=advice.hint, fix=advice.fix)
+
+    def name(self, node: Name) -> None:
+        binding = self.bindings.get(node.name)
+        if node.name in self.steps:
+            source = self.steps[node.name]
+            for known in (self.types, self.numbers, self.texts):
+                if source in known:
+                    known[node] = known[source]  # type: ignore[assignment]
+        elif binding is None:
+            self.unknown[id(node)] = node
         else:
-            source, binding = None, self.bindings.get(name)
-            if binding is None:
-                self.unknown(node, name)
-                return
-        if binding is not None:
             self.types[node] = binding.type
             if isinstance(binding.value, float):
                 self.numbers[node] = binding.value
             elif isinstance(binding.value, str):
                 self.texts[node] = binding.value
-        elif source is not None:
-            for known in (self.types, self.numbers, self.texts):
-                if source in known:
-                    known[node] = known[source]  # type: ignore[assignment]
-
-    def unknown(self, node: Expression, name: str) -> None:
-        if name in OPERATORS:
-            self.fault(
-                "unknown_name", f"{name!r} is a function, not an operand", node.span, f"write {OPERATORS[name].usage}"
-            )
-            return
-        if name in RESERVED_OPERANDS:
-            hints = {"query": "run the program for a query", "query_vec": "give the topics a query_vec column"}
-            hint = hints.get(name, f"bind {name}")
-            self.fault("unknown_name", f"{name!r} is not bound here", node.span, hint)
-            return
-        self.unknown_name(name, [*self.bindings, *self.steps], node.span)
-
-    def unknown_name(self, name: str, names: Sequence[str], span: Span | None, what: str = "operand") -> None:
-        close = suggest(name, names)
-        hint = f"did you mean {', '.join(close)}?" if close else f"bound are {', '.join(sorted(names)[:12]) or 'none'}"
-        self.fault("unknown_name", f"unknown {what} {name!r}", span, hint, candidates=close)
 
     def retrieve(self, node: Retrieve) -> None:
-        binding = self.bindings.get(node.retriever)
-        found = binding.type if binding else self.types.get(self.steps.get(node.retriever, Name(node.retriever)))
-        if binding is None and node.retriever not in self.steps:
-            functions = [key for key, entry in OPERATORS.items() if entry.is_function]
-            retrievers = [name for name, b in self.bindings.items() if b.type.kind is Kind.RETRIEVER]
-            self.unknown_name(node.retriever, functions + retrievers, node.span, "function or retriever")
+        name = node.retriever
+        binding = self.bindings.get(name)
+        found = binding.type if binding else self.types.get(self.steps.get(name, node))
+        if binding is None and name not in self.steps:
+            self.unknown[id(node)] = node
             return
         if found is not None and found.kind is not Kind.RETRIEVER:
+            below = self.types.get(node.arguments[0]) if node.arguments else None
             self.fault(
-                "kind", f"{_short(Name(node.retriever))} is a {found}, only a retriever is called", node.span,
-                expected=(Kind.RETRIEVER,), found=str(found),
+                "kind", f"{short(Name(name))} is a {found}, only a retriever is called", node.span,
+                fix=self.fixer.called(node, found, below), expected=(Kind.RETRIEVER,), found=str(found),
             )  # fmt: skip
             return
-        for key, value in node.options:
-            message = f"{node.retriever} has no parameter {key!r} given by name"
-            self.fault("bad_argument", message, value.span or node.span, f"write {node.retriever}(text, depth)")
-        if not 1 <= len(node.arguments) <= 2:
-            message = f"{node.retriever} takes a text and maybe a depth, not {len(node.arguments)} arguments"
-            self.fault("bad_argument", message, node.span, f"write {node.retriever}(query, 100)")
-            return
         self.types[node] = Type(Kind.RELATION)
+        for key, value in node.options:
+            fix = self.fixer.option(value, key, "") if key == "depth" and len(node.arguments) == 1 else None
+            message = f"{name} has no parameter {key!r} given by name"
+            self.fault("bad_argument", message, value.span or node.span, f"write {name}(text, depth)", fix=fix)
+        if not 1 <= len(node.arguments) <= 2:
+            message = f"{name} takes a text and maybe a depth, not {len(node.arguments)} arguments"
+            fix = self.fixer.empty_call(node) if not node.arguments and "query" in self.bindings else None
+            self.fault("bad_argument", message, node.span, f"write {name}(query, 100)", fix=fix)
+            return
         places = (Parameter("text", "text"), Parameter("depth", "count"))
         for argument, place in zip(node.arguments, places, strict=False):
-            if not self.fits(argument, place):
-                self.misfit(argument, place, node.retriever)
+            if not fits(argument, place, self.types):
+                self.misfit(argument, place, name)
 
-    def fits(self, argument: Expression, place: Parameter) -> bool:
-        """Whether an argument may stand there; one with a fault of its own may."""
-        if place.accepts in LITERALS:
-            if place.accepts.startswith("count"):
-                # A count that may be 0 is computed with, so it must be one that a float64 holds exactly.
-                exact = isinstance(argument, Count) and len(argument.digits) <= 15
-                return exact if place.accepts == "count0" else isinstance(argument, Count) and argument.digits != "0"
-            return isinstance(argument, Text) or (place.accepts == "literal" and isinstance(argument, Number))
-        if isinstance(argument, Count):
-            return Kind.NUMBER in place.kinds
-        found = self.types.get(argument)
-        return found is None or found.kind in place.kinds
-
-    def misfit(self, argument: Expression, place: Parameter, function: str) -> None:
-        if place.accepts in LITERALS:
-            message = (
-                f"{place.name} of {function} is written as {_LITERAL_NAMES[place.accepts]}, not {_short(argument)}"
-            )
-            as_digits = place.accepts.startswith("count") and isinstance(argument, Number) and repr(argument).isdigit()
-            hint = f"bare: {argument!r}, without a point, an exponent or parentheses" if as_digits else ""
-            self.fault("bad_parameter", message, argument.span, hint)
-            return
-        found = self.types.get(argument) or Type(Kind.NUMBER)
-        self.kind_fault(argument, found, place.kinds, function)
-
-    def kind_fault(self, node: Expression, found: Type, wanted: Sequence[Kind], where: str) -> None:
-        expected = " or ".join(dict.fromkeys(wanted))
-        needs = "is a relation" if where == "a program's result" else f"needs a {expected}"
-        subject = f"{where} {needs}"
-        conversions = [_CONVERSIONS[found.kind, kind] for kind in wanted if (found.kind, kind) in _CONVERSIONS]
-        text = _short(node)
-        wrapped = f"({text})" if isinstance(node, Apply) and not OPERATORS[node.operator].is_function else text
-        hint = f"maybe {conversions[0].format(text if '({0})' in conversions[0] else wrapped)}" if conversions else ""
-        self.fault(
-            "kind",
-            f"{text} is a {found}, {subject}",
-            node.span,
-            hint,
-            expected=tuple(map(str, wanted)),
-            found=str(found),
-        )
-
-    def apply(self, node: Apply) -> None:
+    def apply(self, node: Apply, is_result: bool) -> None:
         operator = OPERATORS[node.operator]
-        fitting = self.signature(node, operator)
-        sound = self.options(node, operator)
-        if fitting is None:
+        before = len(self.faults)
+        fitting = self.signature(node, operator, is_result)
+        if not self.options(node, operator) or fitting is None:
             return
-        signature, places = fitting
+        kinds, places = fitting
         spaces = self.spaces(node)
         if len(spaces) > 1:
-            names = " and ".join(str(space) for space in spaces)
-            self.fault("space", f"vectors of two spaces never meet: {names}", node.span)
+            self.two_spaces(node, spaces)
             return
-        if not sound:
-            return
-        self.types[node] = Type(signature.result, spaces[0] if spaces and signature.result is Kind.VECTOR else None)
-        before = len(self.faults)
+        if len(kinds) == 1:
+            (kind,) = kinds
+            self.types[node] = Type(kind, spaces[0] if spaces and kind is Kind.VECTOR else None)
         for rule in operator.rules:
-            self.rule(rule, node, places)
-        if signature.result is Kind.NUMBER and len(self.faults) == before:
-            self.number(node)
+            check_rule(self, rule, node, places)
+        if kinds == {Kind.NUMBER} and len(self.faults) == before:
+            compute(self, node)
 
-    def signature(self, node: Apply, operator: Operator) -> tuple[Signature, tuple[Parameter, ...]] | None:
-        """The signature that fits, or None with a fault reported (or one below that explains it)."""
+    def two_spaces(self, node: Apply, spaces: Sequence[Space]) -> None:
+        matrix = next((t.space for a in node.arguments if (t := self.types.get(a)) and t.kind is Kind.MATRIX), None)
+        wanted = Type(Kind.VECTOR, matrix or spaces[0])
+        names = [name for name, b in self.bindings.items() if b.type == wanted]
+        hint = f"vectors of {wanted.space}: {', '.join(names)}" if names else ""
+        message = f"vectors of two spaces never meet: {' and '.join(map(str, spaces))}"
+        odd = next(str(Type(Kind.VECTOR, space)) for space in spaces if space != wanted.space)
+        self.fault("space", message, node.span, hint, expected=(str(wanted),), found=odd, candidates=names)
+
+    def signature(
+        self, node: Apply, operator: Operator, is_result: bool
+    ) -> tuple[set[Kind], tuple[Parameter, ...]] | None:
+        """The kinds that may come out and the parameters, or None with a fault reported."""
         spread = [(s, places) for s in operator.signatures if (places := s.spread(len(node.arguments))) is not None]
         if not spread:
             count = len(node.arguments)
             message = f"{node.operator} is given {count} argument{'' if count == 1 else 's'}"
-            self.fault("bad_argument", message, node.span, f"write {operator.usage}")
+            advice = Advice(f"write {operator.usage}", self.fixer.call(node, operator))
+            self.fault("bad_argument", message, node.span, advice)
             return None
-        for signature, places in spread:
-            if all(map(self.fits, node.arguments, places)):
-                unsure = any(
-                    p.accepts not in LITERALS and not isinstance(a, Count) and a not in self.types
-                    for a, p in zip(node.arguments, places, strict=True)
-                )
-                return None if unsure and len(spread) > 1 else (signature, places)
-        fits = [[self.fits(a, p) for a, p in zip(node.arguments, places, strict=True)] for _, places in spread]
-        best = max(range(len(spread)), key=lambda i: sum(fits[i]))
-        if len(node.arguments) == 2 and not operator.is_function and not any(map(any, fits)):
+        rows = [[fits(a, p, self.types) for a, p in zip(node.arguments, places, strict=True)] for _, places in spread]
+        fitting = [i for i, row in enumerate(rows) if all(row)]
+        if fitting:
+            first, places = spread[fitting[0]]
+            unsure = any(
+                p.accepts not in LITERALS and not isinstance(a, Count) and a not in self.types
+                for a, p in zip(node.arguments, places, strict=True)
+            )
+            return ({spread[i][0].result for i in fitting} if unsure else {first.result}), places
+        self.misfits(node, [places for _, places in spread], rows, is_result)
+        return None
+
+    def misfits(
+        self, node: Apply, spread: Sequence[Sequence[Parameter]], rows: Sequence[Sequence[bool]], is_result: bool
+    ) -> None:
+        """Report the arguments that do not fit, by the signature that most of them fit."""
+        operator = OPERATORS[node.operator]
+        best = max(range(len(spread)), key=lambda i: sum(rows[i]))
+        if len(node.arguments) == 2 and not operator.is_function and not any(map(any, rows)):
             best = 0
-        for i, (argument, place) in enumerate(zip(node.arguments, spread[best][1], strict=True)):
-            if not fits[best][i]:
-                if place.accepts in LITERALS:
-                    self.misfit(argument, place, node.operator)
-                    continue
-                ways = [places for (_, places), row in zip(spread, fits, strict=True) if sum(row) == sum(fits[best])]
+        ways = [places for places, row in zip(spread, rows, strict=True) if sum(row) == sum(rows[best])]
+        numeric = self.types.get(node.arguments[0]) == Type(Kind.RELATION)
+        first = len(self.faults)
+        for i, (argument, place) in enumerate(zip(node.arguments, spread[best], strict=True)):
+            if rows[best][i]:
+                continue
+            if place.accepts in LITERALS:
+                self.misfit(argument, place, node.operator, quotable=i == 0 or not numeric)
+            else:
                 kinds = dict.fromkeys(kind for places in ways for kind in places[i].kinds)
                 found = self.types.get(argument) or Type(Kind.NUMBER)
+                wanted = [kind for kind in kinds if kind is not found.kind]
                 where = operator.unicode or operator.key
-                self.kind_fault(argument, found, [kind for kind in kinds if kind is not found.kind], where)
+                self.misfitting.append((len(self.faults), node, i))
+                self.kind_fault(argument, found, wanted, where, self.dated(node, argument, found) or Advice())
+        advice = self.arrangement(node, operator, is_result)
+        if advice is not None and advice.fix is not None:
+            # One edit repairs all of them.
+            while self.misfitting and self.misfitting[-1][0] >= first:
+                self.misfitting.pop()
+            self.faults[first:] = [replace(fault, hint="", fix=None) for fault in self.faults[first:]]
+            self.faults[first] = replace(self.faults[first], hint=advice.hint, fix=advice.fix)
+
+    def arrangement(self, node: Apply, operator: Operator, is_result: bool) -> Advice | None:
+        """Arguments that would fit the other way round, or grouped as Python groups them."""
+        if len(node.arguments) != 2:
+            return None
+        if node.operator == ">>" and not is_result and (fix := self.fixer.regrouped(node)):
+            return Advice("comparisons bind tighter than ▷: parentheses around it", fix)
+        turned = tuple(Count(repr(a)) if _is_digits(a) else a for a in reversed(node.arguments))
+        for signature in operator.signatures if node.operator not in _ORDERED else ():
+            places = signature.spread(2) or ()
+            # Only what is known to fit there: a name that nothing has fits everywhere.
+            known = all(a in self.types or isinstance(a, Count) for a in turned)
+            if places and known and all(fits(a, p, self.types) for a, p in zip(turned, places, strict=True)):
+                return self.fixer.exchanged(node)
         return None
+
+    def dated(self, node: Apply, argument: Expression, found: Type) -> Advice | None:
+        """`published >= 2024`: the day that is meant, written as one."""
+        other = node.arguments[-1]
+        compared = OPERATORS[node.operator].precedence == COMPARE and isinstance(other, Number)
+        return self.fixer.day(other, node.operator) if compared and found.kind is Kind.DATE_COLUMN else None
 
     def options(self, node: Apply, operator: Operator) -> bool:
         known = {option.name: option for option in operator.options}
@@ -328,11 +280,12 @@ class _Checker:
             option = known.get(key)
             if option is None or key in seen:
                 message = f"{node.operator} is given {key!r} twice" if key in seen else f"{node.operator} has no {key}="
-                close = () if key in seen else suggest(key, known)
+                close = () if key in seen else option_named(key, known)
                 hint = f"did you mean {close[0]}=?" if close else f"write {operator.usage}"
-                self.fault("bad_argument", message, value.span or node.span, hint, candidates=close)
+                fix = self.fixer.option(value, key, close[0]) if len(close) == 1 else None
+                self.fault("bad_argument", message, value.span or node.span, hint, fix=fix, candidates=close)
                 sound = False
-            elif not self.fits(value, Parameter(key, option.accepts)):
+            elif not fits(value, Parameter(key, option.accepts), self.types):
                 self.misfit(value, Parameter(key, option.accepts), node.operator)
                 sound = False
             seen.add(key)
@@ -342,62 +295,7 @@ class _Checker:
         found = (self.types.get(argument) for argument in node.arguments)
         return list(dict.fromkeys(t.space for t in found if t is not None and t.space is not None))
 
-    def number(self, node: Apply) -> None:
-        if all(a in self.numbers or isinstance(a, Count) for a in node.arguments):
-            values = [self.numbers.get(a, 0.0) if not isinstance(a, Count) else float(a.digits) for a in node.arguments]
-            value = _NUMBERS[node.operator](*values) + 0.0
-            if not math.isfinite(value):
-                self.fault("non_finite", f"{_short(node)} is {value}", node.span)
-            else:
-                self.numbers[node] = value
 
-    def rule(self, rule: str, node: Apply, places: Sequence[Parameter]) -> None:
-        """One of the table's value rules: its name, then the parameters that it is about."""
-        name, *about = rule.split()
-        arguments = [a for a, place in zip(node.arguments, places, strict=True) if place.name in about]
-        arguments += [value for key, value in node.options if key in about]
-        if name == "nonzero":
-            arguments = [node.arguments[int(about[0])]]
-        values = [self.numbers.get(argument) for argument in arguments]
-        if name == "nonzero" and values[0] == 0:
-            self.fault("division_by_zero", "division by zero", arguments[0].span or node.span)
-        elif name == "no_l2":
-            space = self.types[arguments[0]].space if arguments[0] in self.types else None
-            if space is not None and space.distance is Distance.L2:
-                hint = f"write closeness({_short(arguments[0])}, {_short(node.arguments[1])})"
-                self.fault("space", f"{space} is an l2 space, @ is an inner product", node.span, hint)
-        elif name == "positive" and values[0] is not None and values[0] <= 0:
-            self.fault("bad_parameter", f"{about[0]} of {node.operator} must be positive", arguments[0].span)
-        elif name == "share" and values and values[0] is not None and not 0 <= values[0] <= 1:
-            self.fault("bad_parameter", f"{about[0]} of {node.operator} lies between 0 and 1", arguments[0].span)
-        elif name == "ordered" and None not in values and values[0] > values[1]:  # type: ignore[operator]
-            span = arguments[0].span
-            self.fault("bad_parameter", f"{about[0]} must not be larger than {about[1]}", span, "exchange them")
-        elif name == "date":
-            for argument in arguments:
-                self.day(argument, argument.span)
-        elif name == "members":
-            self.members(node)
-
-    def day(self, argument: Expression, span: Span | None) -> None:
-        text = self.texts.get(argument)
-        if text is not None and not is_day(text):
-            self.fault("bad_parameter", f"{text[:40]!r} is no calendar day", span, 'a day is written "YYYY-MM-DD"')
-
-    def members(self, node: Apply) -> None:
-        """The literals of `isin` are of the sort that the column or relation holds."""
-        found = self.types.get(node.arguments[0])
-        if found is None:
-            return
-        for literal in node.arguments[1:]:
-            wanted = Kind.NUMBER if found.kind is Kind.RELATION else Kind.TEXT
-            if self.types[literal].kind is not wanted:
-                self.kind_fault(literal, self.types[literal], (wanted,), f"isin on a {found}")
-            elif found.kind is Kind.DATE_COLUMN:
-                self.day(literal, literal.span)
-
-
-def _short(node: Expression, most: int = 40) -> str:
-    """A node's text, cut for a one-line message."""
-    text = repr(node) if node.size <= 200 else "this expression"
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _is_digits(node: Expression) -> bool:
+    """Whether a number would have been read as a count where one is wanted."""
+    return isinstance(node, Number) and node.value >= 1 and repr(node).isdigit()
