@@ -47,6 +47,7 @@ SCOPE = TABLES.scope(
     S=TABLES.relation({d: float(i) for i, d in enumerate(DOCNOS)}),
     T=TABLES.relation({d: float(i % 3) for i, d in enumerate(DOCNOS)}),
     wide=TABLES.relation({d: 100.0 * i for i, d in enumerate(DOCNOS)}),
+    huge=TABLES.relation({d: 1e308 if i else -1e308 for i, d in enumerate(DOCNOS)}),
     two=TABLES.relation({"d1": 2.0, "d2": 2.0}),
     one=TABLES.relation({"d1": 5.0}),
     none=TABLES.relation({}),
@@ -93,6 +94,7 @@ FOUND = [
     ("boost = 0.15 * share\n⟦rrf(S, T) + boost⟧", "scale_mismatch",
      {"wide": "0.15 * share", "wide_range": [0.0, 0.15], "narrow": "rrf(S, T)"}),
     ("minmax(⟦2 * (T + 1) + (m >> wide)⟧)", "scale_mismatch", {"wide": "wide", "narrow": "2 * T"}),
+    ("⟦huge - S⟧", "scale_mismatch", {"wide_range": [-1e308, 1e308], "ratio": sys.float_info.max}),
     ("⟦wide + S⟧", "scale_mismatch", {"wide_range": [0.0, 600.0], "narrow_range": [0.0, 6.0]}),
     # A weight that rewards.
     ("⟦w * N⟧", "negative_under_weight", {"weight": "w", "relation": "N", "negative": 2, "overtaking": 1,
@@ -401,6 +403,7 @@ def test_large_programs_stay_linear_and_do_not_recurse():
         sys.setrecursionlimit(limit)
 
 
+@pytest.mark.filterwarnings("error")
 @settings(max_examples=200, deadline=None)
 @given(programs())
 def test_programs_that_run_can_be_looked_at_and_give_the_same(drawn):

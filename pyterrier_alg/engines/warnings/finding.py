@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from pyterrier_alg.algebra.errors import EvaluationError
 from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.algebra.warnings import ProgramWarning
@@ -56,5 +58,7 @@ def find_warnings(formula: Formula, scope: Scope) -> tuple[ProgramWarning, ...]:
         reading = Reading(formula, scope)
     except EvaluationError:
         return ()
-    found = [warning for rule in _RULES for warning in rule(reading)]
+    # Widths of scores near the ends of float64 overflow; a comparison with infinity is then the right one.
+    with np.errstate(all="ignore"):
+        found = [warning for rule in _RULES for warning in rule(reading)]
     return tuple(sorted(found, key=lambda w: (w.span.start, w.span.stop) if w.span else (-1, -1)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -62,12 +63,13 @@ def scale_mismatch(reading: Reading) -> Iterator[ProgramWarning]:
             continue
         terms = [term for term, c in total.terms.items() if c and math.isfinite(c)]
         scores = [_at(reading, term, positions) for term in terms]
-        with np.errstate(over="ignore"):
-            spans = np.array([s.max() - s.min() for s in scores])
-            scaled = spans * np.abs([total.terms[term] for term in terms])
-            widths = spans / np.abs([written[term] for term in terms])
-        if not len(terms) or not np.isfinite(scaled).all():
+        coefficients = np.array([total.terms[term] for term in terms])
+        ends = np.array([(s.min(), s.max()) for s in scores]).reshape(-1, 2)
+        if not len(terms) or not np.isfinite(ends * coefficients[:, None]).all():
             continue
+        spans = ends[:, 1] - ends[:, 0]
+        scaled = spans * np.abs(coefficients)
+        widths = spans / np.abs([written[term] for term in terms])
         widest = int(np.argmax(scaled))
         small = (widths > 0) & (OPERAND_FACTOR * widths < widths[widest]) & (TERM_FACTOR * scaled < scaled[widest])
         if not small.any():
@@ -221,7 +223,8 @@ def _mismatch(total: _Sum, pair: Sequence[Expression], scores: Sequence[Scores])
         texts.append(shown(term if c == 1 else Apply("neg", (term,)) if c == -1 else Apply("*", (Number(c), term))))
         ranges.append(sorted((c * float(values.min()), c * float(values.max()))))
     (low, high), (least, most) = ranges
-    ratio = (high - low) / (most - least)
+    # Wider than float64 goes is said to be as wide as it goes, and scaling may round a narrow range to none.
+    ratio = min((high - low) / max(most - least, sys.float_info.min), sys.float_info.max)
     message = (
         f"{texts[0]} goes from {figure(low)} to {figure(high)}, {texts[1]} from {figure(least)} to {figure(most)}: "
         f"{figure(ratio)} times as wide, the first decides the order"
