@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from pyterrier_alg.algebra.errors import BindingError, DataError
 from pyterrier_alg.algebra.kinds import Space
+from pyterrier_alg.collection.binding import check_operand_name
 from pyterrier_alg.collection.operands import Encoder
 from pyterrier_alg.collection.parts import (
     LIVE,
@@ -73,15 +74,16 @@ def write(path: Path, content: Content, identity: Mapping[str, str], leave_out: 
             f"{', '.join(live)}: a live retriever cannot be saved, only recorded results can",
             f"save(path, leave_out={live}), and bind it again after loading",
         )
-    if path.exists():
-        raise DataError("path_exists", f"{path} exists already", "save to a new folder, or remove it first")
-    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    aside = path.parent / f".{uuid.uuid4().hex}.tmp"
     try:
+        if path.exists():
+            raise DataError("path_exists", f"{path} exists already", "save to a new folder, or remove it first")
         aside.mkdir(parents=True)
         _write_files(aside, content, parts, identity)
         aside.rename(path)
-    except OSError as error:
-        raise DataError("unwritable", f"{path} cannot be written: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        # A path with a null character is a ValueError.
+        raise DataError("unwritable", f"{path} cannot be written: {getattr(error, 'strerror', 0) or error}") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -108,10 +110,11 @@ def read(path: Path, identity: Mapping[str, str], encoders: Mapping[str, Encoder
             place = f"{META}, operand {entry['name']!r}"
             arrays = {name: files[file] for name, file in entry["arrays"].items()}
             texts = {name: files[file] for name, file in entry["texts"].items()}
+            check_operand_name(entry["name"])
             operands[entry["name"]] = put_together(Parts(entry["header"], arrays, texts), records.docnos, encoders)
         space = space_from_dict(meta["query_space"]) if meta["query_space"] else None
         return Content(records, operands, meta["name"], space)
-    except (KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise DataError("corrupted_data", f"{path / place} holds no collection: {error!r}", _MEND) from error
     except BindingError as error:
         if error.code == "encoder":
@@ -157,7 +160,7 @@ def _read_meta(path: Path, identity: Mapping[str, str]) -> dict[str, Any]:
         meta = json.loads(file.read_bytes())
     except OSError as error:
         raise DataError("missing_data", f"cannot read {file}: {error.strerror or error}", _MEND) from error
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise DataError("corrupted_data", f"{file} is no JSON: {error}", _MEND) from error
     if not isinstance(meta, dict) or any(meta.get(key) != value for key, value in identity.items()):
         wanted = " ".join(identity.values())
@@ -169,6 +172,8 @@ def _read_meta(path: Path, identity: Mapping[str, str]) -> dict[str, Any]:
     stated = meta.pop("sha256", None)
     if sha256(canonical(meta)).hexdigest() != stated:
         raise DataError("corrupted_data", f"{file} is not what was written: its checksum differs", _MEND)
+    if not isinstance(meta.get("files"), dict):
+        raise DataError("corrupted_data", f"{file} lists no files", _MEND)
     outside = [name for name in meta["files"] if Path(name).name != name]
     if outside:
         # A checksum tells who damaged nothing, not who means well.

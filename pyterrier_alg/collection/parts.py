@@ -20,6 +20,7 @@ from pyterrier_alg.collection.operands import (
     MaskOperand,
     MatrixOperand,
     NumberOperand,
+    Operand,
     RelationOperand,
     RetrieverOperand,
     Rows,
@@ -27,12 +28,14 @@ from pyterrier_alg.collection.operands import (
     VectorOperand,
 )
 from pyterrier_alg.collection.per_query import Bound, PerQuery
-from pyterrier_alg.collection.records import frozen, texts
+from pyterrier_alg.collection.records import frozen, is_text, texts
 from pyterrier_alg.collection.signed_hash import SignedHashEncoder
 
 #: How arrays are stored, on every machine: little-endian float32, float64 and int64.
 _STORED = {"f4": "<f4", "f8": "<f8", "i8": "<i8"}
 
+#: What they hold.
+_TYPES = {"positions": np.int64, "offsets": np.int64, "scores": np.float64, "rows": np.float32, "values": np.float32}
 
 #: The sort of a retriever that no file can hold.
 LIVE = "live"
@@ -134,13 +137,37 @@ def put_together(parts: Parts, docnos: npt.NDArray[np.object_], encoders: Mappin
         encoders: by identity, for matrices whose encoder is not stored.
 
     Raises:
-        KeyError, TypeError, ValueError: where the data are no operand of such a collection.
+        AttributeError, LookupError, TypeError, ValueError: where the data are no operand of such a collection.
     """
+    for name, array in parts.arrays.items():
+        if array.dtype != _TYPES[name] or (array.dtype.kind == "f" and not np.isfinite(array).all()):
+            raise ValueError(f"{name} of type {array.dtype}, or not finite")
+    if not all(is_text(value) for values in parts.texts.values() for value in values):
+        raise ValueError("texts that are none")
     operand = _SORTS[parts.header["sort"]](parts, encoders)
-    for positions in (array for name, array in parts.arrays.items() if name == "positions"):
-        if positions.ndim != 1 or (len(positions) and not 0 <= positions.min() <= positions.max() < len(docnos)):
-            raise ValueError("positions outside the collection")
+    for member in operand.by_qid.values() if isinstance(operand, PerQuery) else (operand,):
+        _refuse_misfits(member, len(docnos))
     return operand
+
+
+def _refuse_misfits(operand: Operand, records: int) -> None:
+    """Refuse what no binding makes: engines rely on positions that ascend, and on as many values as there are."""
+    match operand:
+        case VectorOperand(values=values, space=space):
+            fits = values.shape == (space.dimensions,)
+        case MatrixOperand(positions=positions, rows=rows, space=space):
+            fits = rows.shape == (len(positions), space.dimensions)
+        case RelationOperand(positions=positions, scores=values) | ColumnOperand(positions=positions, values=values):
+            fits = values.shape == positions.shape
+        case _:
+            fits = True
+    if not fits:
+        raise ValueError("values of another shape than the operand's")
+    if isinstance(operand, MatrixOperand | RelationOperand | MaskOperand | ColumnOperand):
+        positions = operand.positions
+        ascend = positions.ndim == 1 and bool((np.diff(positions) > 0).all())
+        if not ascend or (len(positions) and not 0 <= positions[0] <= positions[-1] < records):
+            raise ValueError("positions that do not ascend, or lie outside the collection")
 
 
 def space_to_dict(space: Space) -> dict[str, Any]:
@@ -249,10 +276,8 @@ def _slices(parts: Parts) -> list[slice]:
 
 
 def _matrix(parts: Parts, encoders: Mapping[str, Encoder]) -> MatrixOperand:
-    space, rows, positions = space_from_dict(parts.header["space"]), parts.arrays["rows"], parts.arrays["positions"]
-    if rows.shape != (len(positions), space.dimensions):
-        raise ValueError(f"rows of shape {rows.shape}")
-    return MatrixOperand(positions, rows, space, _encoder(parts.header["encoder"], encoders))
+    space, arrays = space_from_dict(parts.header["space"]), parts.arrays
+    return MatrixOperand(arrays["positions"], arrays["rows"], space, _encoder(parts.header["encoder"], encoders))
 
 
 def _vector(parts: Parts, encoders: Mapping[str, Encoder]) -> VectorOperand:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,10 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(text.lower())
 
 
+#: More would exhaust the memory of most machines before anything is scored.
+MOST_DIMENSIONS = 1 << 16
+
+
 @dataclass(frozen=True)
 class SignedHashEncoder:
     """Texts and term counts to unit float32 vectors by the signed hashing trick, weighted by raw counts.
@@ -45,7 +50,7 @@ class SignedHashEncoder:
     Source: Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009, with the hash above.
 
     Attributes:
-        dimensions: 1 or more.
+        dimensions: 1 to 65,536.
         seed: 0 up to 2^64 − 1; another seed is another space.
 
     Raises:
@@ -61,8 +66,10 @@ class SignedHashEncoder:
 
     def __post_init__(self) -> None:
         """Refuse what would make no space."""
-        if self.dimensions < 1:
-            raise AlgebraError("bad_parameter", f"dimensions must be 1 or more, not {self.dimensions}")
+        dimensions: object = self.dimensions
+        if not isinstance(dimensions, Integral) or not 1 <= dimensions <= MOST_DIMENSIONS:
+            message = f"dimensions must be a whole number from 1 to {MOST_DIMENSIONS:,}, not {dimensions!r}"
+            raise AlgebraError("bad_parameter", message)
         if not 0 <= self.seed < 2**64:
             raise AlgebraError("bad_parameter", f"seed must be from 0 to 2^64 - 1, not {self.seed}")
 

@@ -102,10 +102,14 @@ def run_parity(
         The report.
 
     Raises:
-        BindingError: `unknown_implementation` or `unknown_fault`, listing those that there are.
+        BindingError: `unknown_implementation` or `unknown_fault`, listing those that there are; `bad_parameter`, where
+            only one takes part.
     """
     chosen = _chosen(implementations)
     injected = _fault(fault, faulty, chosen)
+    if len(chosen) < 2:
+        message = f"{chosen[0].name} alone has nothing to be compared with"
+        raise BindingError("bad_parameter", message, "take two implementations or more")
     scopes = parity_scopes(pairs, dimensions)
     cases: list[Case] = []
     for program in PROGRAMS:

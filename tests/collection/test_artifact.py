@@ -25,9 +25,12 @@ from pyterrier_alg.collection import (
     Space,
     Topic,
     Vector,
+    artifact,
     vaswani,
 )  # fmt: skip
 from pyterrier_alg.collection.lexical import RecordedRetriever
+from pyterrier_alg.collection.operands import RelationOperand
+from pyterrier_alg.collection.parts import Parts, put_together
 from pyterrier_alg.collection.signed_hash import SignedHashEncoder
 from pyterrier_alg.engines.vectorised import VectorisedEngine
 
@@ -229,10 +232,13 @@ def test_damage_is_named(saved, name, damage, code):
     assert caught.value.code == code and name in str(caught.value)
 
 
-def rewrite(saved, change):
+def rewrite(saved, change, *, signed=False):
     path = saved / "pt_meta.json"
     meta = json.loads(path.read_text())
     change(meta)
+    if signed:
+        del meta["sha256"]
+        meta["sha256"] = sha256(json.dumps(meta, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     path.write_text(json.dumps(meta))
 
 
@@ -255,14 +261,59 @@ def test_metadata_of_something_else(saved, change, code):
 
 @pytest.mark.parametrize("name", ["../outside.json", "/etc/hostname", "a/b.npy"])
 def test_no_file_outside_the_folder_is_read(saved, name):
-    def change(meta):
-        meta["files"][name] = meta["files"]["docnos.json"]
-        del meta["sha256"]
-        meta["sha256"] = sha256(json.dumps(meta, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-    rewrite(saved, change)
+    rewrite(saved, lambda meta: meta["files"].update({name: meta["files"]["docnos.json"]}), signed=True)
     with pytest.raises(DataError, match=r"pt_meta\.json") as caught:
         Collection.load(saved)
+    assert caught.value.code == "corrupted_data"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda meta: meta.update(files=5),
+        lambda meta: meta["operands"][0].update(arrays=None),
+        lambda meta: meta["operands"][0].update(name="top"),
+        lambda meta: meta["operands"][0].update(name=5),
+    ],
+)
+def test_metadata_that_nobody_writes(saved, change):
+    rewrite(saved, change, signed=True)
+    with pytest.raises(DataError, match=r"pt_meta\.json") as caught:
+        Collection.load(saved)
+    assert caught.value.code == "corrupted_data"
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("positions", np.array([1, 0])),
+        ("positions", np.array([0, 0])),
+        ("positions", np.array([0, 9])),
+        ("positions", np.array([0])),
+        ("positions", np.array([0.0, 1.0])),
+        ("scores", np.array([1.0, np.nan])),
+        ("scores", np.array([1.0, 2.0], dtype=np.float32)),
+    ],
+)
+def test_arrays_that_no_binding_makes_are_refused(tmp_path, name, array):
+    good = {"positions": np.array([0, 1]), "scores": np.array([1.0, 2.0])}
+    docnos = np.array(["a", "b"], dtype=object)
+    assert isinstance(put_together(Parts({"sort": "relation"}, good), docnos, {}), RelationOperand)
+    with pytest.raises(ValueError, match="positions|values|scores"):
+        put_together(Parts({"sort": "relation"}, good | {name: array}), docnos, {})
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+def test_a_name_that_no_folder_can_have(tmp_path, name):
+    with pytest.raises(DataError) as caught:
+        Collection(["a"]).save(tmp_path / name)
+    assert caught.value.code == "unwritable" and list(tmp_path.iterdir()) == []
+
+
+def test_metadata_nested_beyond_reading(tmp_path):
+    (tmp_path / "pt_meta.json").write_text("[" * 100_000)
+    with pytest.raises(DataError) as caught:
+        artifact.read(tmp_path, {}, {})
     assert caught.value.code == "corrupted_data"
 
 
