@@ -110,7 +110,18 @@ def test_a_text_without_direction_is_named(text, reason):
     assert repr(text) in caught.value.message and reason in caught.value.message
 
 
-@pytest.mark.parametrize("wrong", [{"dimensions": 0}, {"dimensions": "5"}, {"dimensions": 2.5}, {"dimensions": 65537}, {"dimensions": -1}, {"seed": -1}, {"seed": 2**64}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"dimensions": 0},
+        {"dimensions": "5"},
+        {"dimensions": 2.5},
+        {"dimensions": 65537},
+        {"dimensions": -1},
+        {"seed": -1},
+        {"seed": 2**64},
+    ],
+)
 def test_parameters_out_of_range_are_refused(wrong):
     with pytest.raises(AlgebraError) as caught:
         SignedHashEncoder(**wrong)
