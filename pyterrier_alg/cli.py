@@ -6,13 +6,14 @@ no sense. Faults are shown with the place in the program marked, never as a trac
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,6 +56,9 @@ def main() -> None:
         app()
     except AlgebraError as error:
         _errors().print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The notation has signs that not every terminal has.
+        sys.stdout.reconfigure(errors="backslashreplace")
         raise SystemExit(1) from None
     except BrokenPipeError:
         # The reader of our output has seen enough, as `head` does.
@@ -134,7 +138,7 @@ def orient(
     """Show what a program may name: operands, their kinds, spaces and coverage."""
     orientation = _collection(collection).orient(name) if name else _collection(collection).orient()
     if as_json:
-        typer.echo(json.dumps(orientation.to_dict(), indent=1, ensure_ascii=False))
+        typer.echo(_json(orientation.to_dict()))
     else:
         typer.echo(str(orientation))
 
@@ -160,7 +164,7 @@ def run(
     retrieval = Program(_program_text(program), _collection(collection), engine=engine)
     results = [(chosen, retrieval.run(chosen)) for chosen in topics]
     if as_json or shape is Shape.json:
-        typer.echo(json.dumps(_as_json(retrieval, results), indent=1, ensure_ascii=False))
+        typer.echo(_json(_as_json(retrieval, results)))
     elif shape is Shape.run:
         for line in _run_lines(results):
             typer.echo(line)
@@ -189,14 +193,25 @@ def _warn(retrieval: Program, results: Sequence[tuple[Topic | None, ScoredRelati
 
 
 def _write(path: Path, text: str) -> None:
-    """Write aside, then rename: a file that is there is whole."""
+    """Write aside, then rename: a file that is there is whole, and nothing else is left."""
+    aside = path.parent / f".pyterrier-alg.{os.getpid()}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f".{path.name}.{os.getpid()}")
         aside.write_text(text, encoding="utf-8")
         aside.replace(path)
-    except OSError as error:
-        raise AlgebraError("unwritable", f"{path} cannot be written: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        # A path with a null character is a ValueError.
+        reason = getattr(error, "strerror", None) or error
+        raise AlgebraError("unwritable", f"{path} cannot be written: {reason}") from None
+    finally:
+        with suppress(OSError, ValueError):
+            aside.unlink()
+
+
+def _json(value: object) -> str:
+    """JSON that the terminal's encoding can hold, or else pure ASCII."""
+    plain = not (sys.stdout.encoding or "").lower().startswith("utf")
+    return json.dumps(value, indent=1, ensure_ascii=plain, allow_nan=False)
 
 
 @contextmanager

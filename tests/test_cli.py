@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+SQL = ["--implementation", "sql"]
 PAPER = "top(10, w ⊙ (m ▷ ((E @ q1) − 0.5 (E @ q2))))"
 
 
-def run(*arguments, stdin="", cwd=None):
+def run(*arguments, stdin="", cwd=None, encoding="utf-8"):
     root = Path(__file__).parents[1]
     path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
     return subprocess.run(
@@ -19,9 +20,10 @@ def run(*arguments, stdin="", cwd=None):
         capture_output=True,
         text=True,
         encoding="utf-8",
+        errors="replace",
         input=stdin,
         cwd=cwd or root,
-        env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
+        env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": encoding},
         timeout=300,
     )
 
@@ -118,7 +120,10 @@ def test_a_mistake_is_shown_where_it_stands(program, code, marked):
         (["parity", "--break", "nosuch"], 1, "coefficient"),
         (["parity", "--q1", "94"], 1, "unknown_topic"),
         (["parity", "--dimensions", "2"], 1, "zero_vector"),
-        (["parity", "--json", "/proc/nowhere/p.json", "--implementation", "algebra"], 1, "unwritable"),
+        (["parity", "--json", "/proc/nowhere/p.json", "--implementation", "algebra", *SQL], 1, "unwritable"),
+        (["parity", "--markdown", "", "--implementation", "algebra", *SQL], 1, "unwritable"),
+        (["parity", "--implementation", "algebra"], 1, "bad_parameter"),
+        (["parity", "--dimensions", "100000000000"], 1, "bad_parameter"),
         (["parity", "--dimensions", "0"], 2, "dimensions"),
         (["parity", "--all-topics", "--q1", "1"], 2, "--all-topics"),
         (["run", "E @ q1", "--topic", "1", "--query", "x"], 2, "--query"),
@@ -144,6 +149,22 @@ def test_orient_is_a_table_for_people_and_json_for_programs():
 def test_a_reader_that_stops_early_is_no_error():
     code = "from pyterrier_alg.cli import main; main()"
     command = f'{sys.executable} -c "{code}" run "E @ q1" --format run | head -1'
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
+def test_terminals_without_the_signs_of_the_notation(encoding):
+    table, data = run("run", PAPER, encoding=encoding), run("run", PAPER, "--json", encoding=encoding)
+    assert table.returncode == data.returncode == 0, table.stderr + data.stderr
+    assert len(json.loads(data.stdout)["results"][0]["records"]) == 10
+    report = run("parity", "--implementation", "algebra", *SQL, encoding=encoding)
+    assert report.returncode == 0 and "every check holds" in report.stdout, report.stderr
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing_behind(tmp_path):
+    (tmp_path / "there").mkdir()
+    done = run("parity", "--json", str(tmp_path / "there"), "--implementation", "algebra", *SQL)
+    assert done.returncode == 1 and "unwritable" in done.stderr
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
     root = Path(__file__).parents[1]
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=root, timeout=120)
     assert len(done.stdout.splitlines()) == 1
