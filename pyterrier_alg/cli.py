@@ -52,13 +52,13 @@ class Shape(StrEnum):
 
 def main() -> None:
     """Run the command line; what the package refuses ends in its message and exit status 1."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The notation has signs that not every terminal has.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except AlgebraError as error:
         _errors().print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # The notation has signs that not every terminal has.
-        sys.stdout.reconfigure(errors="backslashreplace")
         raise SystemExit(1) from None
     except BrokenPipeError:
         # The reader of our output has seen enough, as `head` does.

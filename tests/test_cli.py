@@ -146,9 +146,6 @@ def test_orient_is_a_table_for_people_and_json_for_programs():
     assert json.loads(run("orient", "E", "--json").stdout)
 
 
-def test_a_reader_that_stops_early_is_no_error():
-    code = "from pyterrier_alg.cli import main; main()"
-    command = f'{sys.executable} -c "{code}" run "E @ q1" --format run | head -1'
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
 def test_terminals_without_the_signs_of_the_notation(encoding):
     table, data = run("run", PAPER, encoding=encoding), run("run", PAPER, "--json", encoding=encoding)
@@ -165,6 +162,9 @@ def test_a_report_that_cannot_be_written_leaves_nothing_behind(tmp_path):
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
 
+def test_a_reader_that_stops_early_is_no_error():
+    code = "from pyterrier_alg.cli import main; main()"
+    command = f'{sys.executable} -c "{code}" run "E @ q1" --format run | head -1'
     root = Path(__file__).parents[1]
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=root, timeout=120)
     assert len(done.stdout.splitlines()) == 1
