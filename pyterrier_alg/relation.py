@@ -290,13 +290,13 @@ class ScoredRelation:
         return frame
 
     def __repr__(self) -> str:
-        """The first ten records with their scores; equal neighbours are marked `=`."""
+        """The first ten records, ranks from 0, with their scores; equal neighbours are marked `=`."""
         shown = min(len(self), 10)
         width = max([len(str(d)) for d in self.docnos[:shown]], default=0)
         lines = [f"ScoredRelation of {len(self)} record{'' if len(self) == 1 else 's'}"]
         for i in range(shown):
             tied = "=" if i and self.scores[i] == self.scores[i - 1] else " "
-            lines.append(f"  {i + 1:>3}{tied} {self.docnos[i]!s:<{width}}  {float(self.scores[i])!r}")
+            lines.append(f"  {i:>3}{tied} {self.docnos[i]!s:<{width}}  {float(self.scores[i])!r}")
         if len(self) > shown:
             lines.append(f"  … {len(self) - shown} more")
         if self.gap_check is not None:

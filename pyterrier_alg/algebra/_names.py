@@ -60,7 +60,11 @@ def _is_reserved(known: Known, node: Name) -> bool:
     if node.name in OPERATORS:
         message, hint = f"{node.name!r} is a function, not an operand", f"write {OPERATORS[node.name].usage}"
     elif node.name in RESERVED_OPERANDS:
-        hints = {"query": "run the program for a query", "query_vec": "give the topics a query_vec column"}
+        hints = {
+            "query": 'run the program for a query: run("text"), or --query and --topic on the command line',
+            "query_vec": "give the topics a query_vec column",
+            "input": "it is what comes in where a program re-ranks results; here a program takes topics",
+        }
         message, hint = f"{node.name!r} is not bound here", hints.get(node.name, f"bind {node.name}")
     else:
         return False

@@ -333,6 +333,8 @@ def lift(value: Any) -> Expression:
         return Number(number)
     sort = type(value).__name__
     hint = "bind it in a collection and use its name"
+    if isinstance(value, bool):
+        hint = "on objects == compares programs: to compare scores write isin(w, 0.5)"
     raise refusal(f"a {sort} is not an operand", hint, expected=("expression", "number", "text"), found=sort)
 
 

@@ -11,6 +11,7 @@ from pyterrier_alg.algebra.errors import Diagnostic, UnsupportedError
 from pyterrier_alg.algebra.expressions import Apply, Expression, Retrieve, walk
 from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.algebra.operators import OPERATORS
+from pyterrier_alg.algebra.reading import as_formula
 from pyterrier_alg.algebra.warnings import ProgramWarning
 from pyterrier_alg.collection.operands import Scope
 from pyterrier_alg.relation import ScoredRelation
@@ -40,11 +41,11 @@ class Engine(ABC):
     capabilities: frozenset[str] = EVERYTHING
     certifies: bool = True
 
-    def run(self, formula: Formula, scope: Scope) -> ScoredRelation:
+    def run(self, formula: Formula | Expression | str, scope: Scope) -> ScoredRelation:
         """Check the formula against the scope, then compute it.
 
         Args:
-            formula: what to run.
+            formula: what to run; text is read first.
             scope: the operands.
 
         Returns:
@@ -55,6 +56,7 @@ class Engine(ABC):
             UnsupportedError: where this engine lacks an operator of the formula.
             EvaluationError: what only the data shows: `non_finite`, `unknown_record`, …
         """
+        formula = as_formula(formula)
         check(formula, scope.bindings)
         self.require(formula)
         return self.evaluate(formula, scope).with_warnings(partial(_warnings, formula, scope))

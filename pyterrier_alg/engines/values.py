@@ -10,6 +10,7 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from pyterrier_alg import exact
+from pyterrier_alg.algebra.checking import suggest
 from pyterrier_alg.algebra.errors import AlgebraError, EvaluationError
 from pyterrier_alg.algebra.expressions import Apply, Count, Expression, Name, Number, Text
 from pyterrier_alg.algebra.formula import Formula
@@ -58,7 +59,10 @@ def vector_value(
         >>> vector_value(Name("q") - 0.5 * Name("q"), scope, parse("E @ q"))
         array([0.5, 1. ], dtype=float32)
     """
-    return cast(VectorOperand, _value(expression, scope, formula, mask_positions)).values
+    found = _value(expression, scope, formula, mask_positions)
+    if not isinstance(found, VectorOperand):
+        raise AlgebraError("kind", f"{shown(expression)} is no vector, which is needed here")
+    return found.values
 
 
 def matrix_value(expression: Expression, scope: Scope, formula: Formula) -> MatrixOperand:
@@ -81,8 +85,16 @@ def text_value(expression: Expression, scope: Scope, formula: Formula) -> str:
 
 
 def plain_operand(name: str, scope: Scope) -> Plain:
-    """What a name that is no step stands for."""
-    operand = scope.operands[name]
+    """What a name that is no step stands for.
+
+    Raises:
+        AlgebraError: `unknown_name`, where the formula was not checked against this scope.
+    """
+    operand = scope.operands.get(name)
+    if operand is None:
+        close = suggest(name, scope.operands)
+        hint = f"did you mean {', '.join(close)}?" if close else ""
+        raise AlgebraError("unknown_name", f"unknown operand {name!r}", hint)
     return operand.value if isinstance(operand, NumberOperand | TextOperand) else operand
 
 

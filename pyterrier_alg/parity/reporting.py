@@ -112,7 +112,7 @@ def _ranking(case: Case) -> Table:
         for column in ("tie-safe", "raw", "raw score"):
             table.add_column(f"{name} {column}", justify="right")
     for rank in range(max(len(case.outcomes[name].raw) for name in names)):
-        cells = [str(rank + 1)]
+        cells = [str(rank)]
         for name in names:
             outcome = case.outcomes[name]
             safe = outcome.order[rank] if rank < len(outcome.order) else ""

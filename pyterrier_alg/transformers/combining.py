@@ -137,6 +137,7 @@ class Per(Operator):
 
     def __post_init__(self) -> None:
         """Check the number."""
+        super().__post_init__()
         object.__setattr__(self, "n", count(self.n, "n"))
 
     def combine(self, inp: pd.DataFrame, topics: Topics) -> pd.DataFrame:
@@ -172,6 +173,7 @@ class Fill(Operator):
 
     def __post_init__(self) -> None:
         """Check the number."""
+        super().__post_init__()
         object.__setattr__(self, "c", finite(self.c, "c"))
 
     def combine(self, inp: pd.DataFrame, topics: Topics) -> pd.DataFrame:

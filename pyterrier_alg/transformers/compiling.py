@@ -19,7 +19,7 @@ from pyterrier_alg.algebra.expressions import Apply, Count, Expression, Name, Nu
 from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.algebra.kinds import Binding, Kind, Type
 from pyterrier_alg.algebra.operators import OPERATORS
-from pyterrier_alg.algebra.reading import read_expression
+from pyterrier_alg.algebra.reading import as_formula, read_expression
 from pyterrier_alg.engines.demand import demand
 from pyterrier_alg.transformers import leaves, scores
 from pyterrier_alg.transformers.parts import Part, Placed
@@ -36,11 +36,11 @@ _COLUMNS = (Kind.TEXT_COLUMN, Kind.DATE_COLUMN)
 _CHAINS = ({"+", "-"}, {"*"}, {"&"}, {"|"})
 
 
-def compile_formula(formula: Formula, collection: Source) -> pt.Transformer:
+def compile_formula(formula: Formula | Expression | str, collection: Source) -> pt.Transformer:
     """A pipeline of transformers that computes what a formula means.
 
     Args:
-        formula: what to compute.
+        formula: what to compute; text is read first.
         collection: has its operands.
 
     Returns:
@@ -54,7 +54,7 @@ def compile_formula(formula: Formula, collection: Source) -> pt.Transformer:
         >>> compile_formula(parse("top(10, m >> (E @ q1 - 0.5 * (E @ q2)))"), vaswani)  # doctest: +SKIP
         (Restrict(BoundMask(vaswani, 'm'), Minus(Scan(…), (Scan(…) >> Scale(0.5)))) >> Top(10))
     """
-    return Compiler(formula, collection).pipeline()
+    return Compiler(as_formula(formula), collection).pipeline()
 
 
 def compile_mask(expression: Expression, collection: Source) -> pt.Transformer:

@@ -46,6 +46,7 @@ class Scan(Leaf):
 
     def __post_init__(self) -> None:
         """Read the vector."""
+        super().__post_init__()
         object.__setattr__(self, "vector", as_expression(self.vector))
 
     def find(self, scope: Scope, wanted: Positions | None) -> Found:
@@ -125,6 +126,7 @@ class Retrieve(Leaf):
 
     def __post_init__(self) -> None:
         """Read the text."""
+        super().__post_init__()
         object.__setattr__(self, "text", as_expression(self.text))
         object.__setattr__(self, "depth", None if self.depth is None else count(self.depth, "depth"))
 

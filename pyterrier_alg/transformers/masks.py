@@ -50,6 +50,7 @@ class Compare(Stage):
 
     def __post_init__(self) -> None:
         """Check what was given."""
+        super().__post_init__()
         if self.comparison not in _COMPARISONS:
             raise AlgebraError("bad_parameter", f"a comparison is one of {', '.join(_COMPARISONS)}")
         if isinstance(self.than, str):
@@ -107,6 +108,7 @@ class DaysSince(Stage):
 
     def __post_init__(self) -> None:
         """Check the day."""
+        super().__post_init__()
         if not is_day(self.reference):
             raise AlgebraError("bad_parameter", f"a day is written YYYY-MM-DD, not {self.reference!r}")
 

@@ -13,7 +13,7 @@ import pyterrier as pt
 from pyterrier_alg.algebra.errors import AlgebraError
 from pyterrier_alg.transformers.frames import Rows, Topics
 from pyterrier_alg.transformers.sources import Source
-from pyterrier_alg.transformers.stage import Stage
+from pyterrier_alg.transformers.stage import Stage, is_operand
 
 
 class Operator(Stage):
@@ -94,11 +94,6 @@ def operands_given(operator: Operator, transformers: Sequence[object]) -> tuple[
         name = type(operator).__name__
         raise AlgebraError("bad_argument", f"{name} takes one transformer or more, and nothing else")
     return tuple(transformers)
-
-
-def is_operand(value: object) -> bool:
-    """Whether a value is a transformer; a collection is an artifact, which PyTerrier counts among them."""
-    return isinstance(value, pt.Transformer) and not isinstance(value, pt.Artifact)
 
 
 def _compiled(value: Any) -> Any:

@@ -10,6 +10,7 @@ import pandas as pd
 import pyterrier as pt
 
 from pyterrier_alg.algebra.checking import check
+from pyterrier_alg.algebra.errors import AlgebraError
 from pyterrier_alg.algebra.expressions import Name, Retrieve, walk
 from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.algebra.reading import as_formula
@@ -51,6 +52,7 @@ class Program(Stage):
 
     def __post_init__(self) -> None:
         """Read and check."""
+        super().__post_init__()
         object.__setattr__(self, "formula", as_formula(self.formula))
         check_engine(self.engine)
         check(self.formula, self.collection.bindings(["qid", "query", *self._columns]))
@@ -89,6 +91,7 @@ class Program(Stage):
         Raises:
             ProgramError: where the program names a query and there is none; as `transform`.
         """
+        _refuse_what_is_no_topic(topic)
         scope = self.collection.at(Topic("1", topic) if isinstance(topic, str) else topic)
         return engine(self.engine).run(self.formula, scope)
 
@@ -109,3 +112,9 @@ class Program(Stage):
     def _columns(self) -> list[str]:
         """The columns that topics must have beside `qid`."""
         return columns_needed(*self.formula.expressions)
+
+
+def _refuse_what_is_no_topic(topic: object) -> None:
+    if not isinstance(topic, Topic | str | None):
+        message = f"a program runs for a topic or a text, not a {type(topic).__name__}"
+        raise AlgebraError("bad_argument", message, "over a topics frame call the program itself")

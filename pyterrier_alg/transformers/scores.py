@@ -62,6 +62,7 @@ class Scale(_Pointwise):
 
     def __post_init__(self) -> None:
         """Check the number."""
+        super().__post_init__()
         object.__setattr__(self, "c", finite(self.c, "c"))
 
     def compute(self, scores: Scores) -> Scores:
@@ -82,6 +83,7 @@ class Divide(_Pointwise):
 
     def __post_init__(self) -> None:
         """Check the number."""
+        super().__post_init__()
         object.__setattr__(self, "c", finite(self.c, "c"))
         if self.c == 0:
             raise AlgebraError("division_by_zero", "division by zero")
@@ -104,6 +106,7 @@ class Shift(_Pointwise):
 
     def __post_init__(self) -> None:
         """Check the number."""
+        super().__post_init__()
         object.__setattr__(self, "c", finite(self.c, "c"))
 
     def compute(self, scores: Scores) -> Scores:
@@ -123,6 +126,7 @@ class SubtractFrom(_Pointwise):
 
     def __post_init__(self) -> None:
         """Check the number."""
+        super().__post_init__()
         object.__setattr__(self, "c", finite(self.c, "c"))
 
     def compute(self, scores: Scores) -> Scores:
@@ -162,6 +166,7 @@ class Clip(_Pointwise):
 
     def __post_init__(self) -> None:
         """Check the numbers."""
+        super().__post_init__()
         object.__setattr__(self, "lo", finite(self.lo, "lo"))
         object.__setattr__(self, "hi", finite(self.hi, "hi"))
         if self.lo > self.hi:
@@ -211,6 +216,7 @@ class Decay(_Pointwise):
 
     def __post_init__(self) -> None:
         """Check the number."""
+        super().__post_init__()
         object.__setattr__(self, "half_life", positive(self.half_life, "half_life"))
 
     def compute(self, scores: Scores) -> Scores:
@@ -230,6 +236,7 @@ class RecipDecay(_Pointwise):
 
     def __post_init__(self) -> None:
         """Check the number."""
+        super().__post_init__()
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
 
     def compute(self, scores: Scores) -> Scores:

@@ -34,6 +34,7 @@ class Top(Stage):
 
     def __post_init__(self) -> None:
         """Check the number."""
+        super().__post_init__()
         object.__setattr__(self, "k", count(self.k, "k"))
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
@@ -65,6 +66,7 @@ class Mmr(Stage):
 
     def __post_init__(self) -> None:
         """Check the numbers."""
+        super().__post_init__()
         object.__setattr__(self, "k", count(self.k, "k"))
         object.__setattr__(self, "relevance", finite(self.relevance, "relevance"))
         if not 0 <= self.relevance <= 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -22,6 +23,20 @@ class Stage(pt.Transformer):
 
     #: How a drawing names the stage, where that is not its class.
     _sign = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no collection, transformer or name where one is wanted, before anything runs.
+
+        Raises:
+            AlgebraError: `bad_argument`.
+        """
+        for field in fields(self):
+            fits, wanted = _WANTED.get(str(field.type), (_anything, ""))
+            value = getattr(self, field.name)
+            if not fits(value):
+                found = f"{field.name} of {type(self).__name__} is {wanted}, not a {type(value).__name__}"
+                names = ", ".join(f.name for f in fields(self))
+                raise AlgebraError("bad_argument", found, f"write {type(self).__name__}({names})")
 
     def schematic(self, *, input_columns: list[str] | None = None) -> dict[str, Any]:
         """How PyTerrier draws it; the link is stated, since PyTerrier would look for one on the web."""
@@ -46,6 +61,29 @@ class Stage(pt.Transformer):
 
     def __str__(self) -> str:
         return repr(self)
+
+
+def is_operand(value: object) -> bool:
+    """Whether a value is a transformer; a collection is an artifact, which PyTerrier counts among them."""
+    return isinstance(value, pt.Transformer) and not isinstance(value, pt.Artifact)
+
+
+def _is_collection(value: object) -> bool:
+    return all(callable(getattr(value, name, None)) for name in ("at", "bindings", "topics"))
+
+
+def _anything(value: object) -> bool:
+    return True
+
+
+#: What a field of some type takes, and what messages call that.
+_WANTED: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "Source": (_is_collection, "a collection"),
+    "Collection": (_is_collection, "a collection"),
+    "pt.Transformer": (is_operand, "a transformer"),
+    "str": (lambda value: isinstance(value, str), "a name"),
+    "str | Expression": (lambda value: isinstance(value, str | Expression), "notation or an expression"),
+}
 
 
 def _shown(value: Any) -> str:

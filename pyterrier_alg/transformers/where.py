@@ -33,6 +33,7 @@ class Where(Stage):
 
     def __post_init__(self) -> None:
         """Read and check the mask."""
+        super().__post_init__()
         object.__setattr__(self, "mask", as_expression(self.mask))
         self.compile()
 

@@ -380,3 +380,37 @@ def test_inputs_are_what_all_operands_can_do_with():
         both(ONE)
     with pytest.raises(EvaluationError):
         Scan(SMALL, "E", "row(E, 'd2')")(ONE)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Scan("E @ query", SMALL),
+        lambda: Scan(SMALL, 3),
+        lambda: Scan(SMALL, "E", 3),
+        lambda: Bound({"w": 1.0}, "w"),
+        lambda: Restrict("m", Scan(SMALL, "E")),
+        lambda: Fill(SMALL, 0, SMALL),
+        lambda: Plus(Scan(SMALL, "E"), "w"),
+        lambda: Retrieve(SMALL, 5),
+    ],
+)
+def test_what_is_no_operand_is_refused_when_the_stage_is_made(wrong):
+    with pytest.raises(AlgebraError) as caught:
+        wrong()
+    assert caught.value.code == "bad_argument"
+
+
+@pytest.mark.parametrize(
+    ("stage", "code"),
+    [
+        (lambda: Scan(SMALL, "E", "q9"), "unknown_name"),
+        (lambda: Scan(SMALL, "E", "E"), "kind"),
+        (lambda: Scan(SMALL, "w"), "kind"),
+        (lambda: Scan(SMALL, "nosuch"), "unknown_name"),
+    ],
+)
+def test_an_operand_of_another_kind_is_named_when_the_stage_runs(stage, code):
+    with pytest.raises(AlgebraError) as caught:
+        stage().transform(TOPICS)
+    assert caught.value.code == code

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyterrier_alg.algebra.checking import Checked, check
-from pyterrier_alg.algebra.expressions import Name, walk
+from pyterrier_alg.algebra.errors import AlgebraError
+from pyterrier_alg.algebra.expressions import Expression, Name, walk
 from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.algebra.kinds import Binding, Kind
+from pyterrier_alg.algebra.reading import as_formula
 from pyterrier_alg.collection.operands import Scope
 from pyterrier_alg.engines.engine import Engine
 from pyterrier_alg.engines.sql.bounds import Norms
@@ -81,11 +83,11 @@ class SqlEngine(Engine):
                 self._database.close()
             self._open()
 
-    def compile(self, formula: Formula, over: Scope | Mapping[str, Binding]) -> Statement:
+    def compile(self, formula: Formula | Expression | str, over: Scope | Mapping[str, Binding]) -> Statement:
         """The statement that a formula runs as.
 
         Args:
-            formula: what is compiled.
+            formula: what is compiled; text is read first.
             over: a scope, or what the checker knows of one; then parameters that only operands tell are None.
 
         Returns:
@@ -95,6 +97,8 @@ class SqlEngine(Engine):
             ProgramError: what the checker finds.
             UnsupportedError: for an operator outside `capabilities`.
         """
+        formula = as_formula(formula)
+        _refuse_what_is_no_scope(over)
         scope = over if isinstance(over, Scope) else None
         bindings = over.bindings if isinstance(over, Scope) else over
         checked = check(formula, bindings)
@@ -164,3 +168,9 @@ class SqlEngine(Engine):
                 self._plans.popitem(last=False)
         self._plans.move_to_end(key)
         return self._plans[key]
+
+
+def _refuse_what_is_no_scope(over: object) -> None:
+    if not isinstance(over, Scope | Mapping):
+        message = f"a statement is compiled over a scope, not a {type(over).__name__}"
+        raise AlgebraError("bad_argument", message, "what a query of a collection sees is collection.at()")
