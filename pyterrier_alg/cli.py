@@ -42,6 +42,10 @@ app = typer.Typer(
 )
 
 
+#: The qid of a query that was typed, which no topic has.
+_TYPED = "query"
+
+
 class Shape(StrEnum):
     """How results are printed."""
 
@@ -160,6 +164,10 @@ def run(
 
     if sum((query is not None, topic is not None, all_topics)) > 1:
         raise typer.BadParameter("give one of --query, --topic and --all-topics")
+    if collection is not None and (topic is not None or all_topics):
+        raise typer.BadParameter("--topic and --all-topics are Vaswani's; with --collection give --query")
+    if shape is Shape.run and not as_json and topic is None and not all_topics:
+        raise typer.BadParameter("the lines of a TREC run need a qid: give --topic or --all-topics, or --format json")
     topics = _topics(query, topic, all_topics)
     retrieval = Program(_program_text(program), _collection(collection), engine=engine)
     results = [(chosen, retrieval.run(chosen)) for chosen in topics]
@@ -235,6 +243,8 @@ def _program_text(argument: str) -> str:
     if argument == "-":
         return sys.stdin.read()
     if not argument.startswith("@"):
+        if argument.endswith(".alg"):
+            raise AlgebraError("syntax", f"{argument!r} is no program", f"to read it from a file write @{argument}")
         return argument
     path = Path(argument[1:])
     try:
@@ -250,7 +260,7 @@ def _topics(query: str | None, topic: str | None, all_topics: bool) -> list[Topi
     from pyterrier_alg.collection.vaswani_data import load_vaswani
 
     if query is not None:
-        return [Topic("1", query)]
+        return [Topic(_TYPED, query)]
     if topic is None and not all_topics:
         return [None]
     frame = load_vaswani().topics()
@@ -287,7 +297,7 @@ def _as_json(retrieval: Program, results: Sequence[tuple[Topic | None, ScoredRel
 def _run_lines(results: Sequence[tuple[Topic | None, ScoredRelation]]) -> Iterator[str]:
     """A TREC run: qid, Q0, docno, rank from 0, score with every digit, tag."""
     for topic, relation in results:
-        qid = topic.qid if topic else "1"
+        qid = topic.qid if topic else _TYPED
         for rank, (docno, score) in enumerate(relation):
             if not docno or any(character.isspace() for character in docno):
                 raise AlgebraError("bad_docno", f"a TREC run cannot hold the docno {docno!r}", "use --format json")
@@ -299,15 +309,16 @@ def _table(topic: Topic | None, relation: ScoredRelation, limit: int) -> list[Re
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"topic {topic.qid}" if topic and topic.qid != "1" else None, title_justify="left")
-    for column in ("rank", "docno", "score", ""):
+    lines: list[RenderableType] = [f"topic {topic.qid}"] if topic and topic.qid != _TYPED else []
+    table = Table()
+    for column in ("rank", "docno", "score", "tie"):
         table.add_column(column, justify="left" if column == "docno" else "right")
     rows = list(relation)
     shown = rows if limit == 0 else rows[:limit]
     for rank, (docno, score) in enumerate(shown):
         tied = rank > 0 and rows[rank - 1][1] == score
-        table.add_row(str(rank), Text(docno), repr(score), "tie" if tied else "")
-    lines: list[RenderableType] = [table]
+        table.add_row(str(rank), Text(docno), repr(score), "=" if tied else "")
+    lines.append(table)
     if len(shown) < len(rows):
         lines.append(f"{len(rows) - len(shown):,} more records; --limit 0 shows all")
     if not rows:

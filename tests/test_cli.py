@@ -127,6 +127,9 @@ def test_a_mistake_is_shown_where_it_stands(program, code, marked):
         (["parity", "--dimensions", "0"], 2, "dimensions"),
         (["parity", "--all-topics", "--q1", "1"], 2, "--all-topics"),
         (["run", "E @ q1", "--topic", "1", "--query", "x"], 2, "--query"),
+        (["run", "E @ q1", "--format", "run"], 2, "--topic"),
+        (["run", "E @ q1", "--collection", "x", "--topic", "1"], 2, "--query"),
+        (["run", "strategy.alg"], 1, "write @strategy.alg"),
         (["run"], 2, "program"),
         (["nosuch"], 2, "nosuch"),
     ],
@@ -164,7 +167,7 @@ def test_a_report_that_cannot_be_written_leaves_nothing_behind(tmp_path):
 
 def test_a_reader_that_stops_early_is_no_error():
     code = "from pyterrier_alg.cli import main; main()"
-    command = f'{sys.executable} -c "{code}" run "E @ q1" --format run | head -1'
+    command = f'{sys.executable} -c "{code}" run "E @ q1" --topic 1 --format run | head -1'
     root = Path(__file__).parents[1]
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=root, timeout=120)
     assert len(done.stdout.splitlines()) == 1
