@@ -65,6 +65,17 @@ def suggest(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
     return tuple(difflib.get_close_matches(name, names, n=3, cutoff=0.5))
 
 
+def is_sure(name: str, close: Sequence[str]) -> bool:
+    """Whether the first suggestion is close enough, and closer than the second, to be written down for the author.
+
+    Example:
+        >>> is_sure("minmaks", ["minmax", "ranks"]), is_sure("q3", ["q2", "q1"])
+        (True, False)
+    """
+    likeness = [difflib.SequenceMatcher(None, name.lower(), other.lower()).ratio() for other in [*close[:2], ""]]
+    return likeness[0] >= 0.6 and likeness[0] - likeness[1] >= 0.2
+
+
 def is_day(text: str) -> bool:
     """Whether a text is a calendar day as the notation writes it: `YYYY-MM-DD`."""
     if len(text) != 10 or not text.isascii() or text[4] != "-" or text[7] != "-":
@@ -220,9 +231,10 @@ class Fixer:
         if between is None or node.span is None or len(node.arguments) != 1 or node.options:
             return None
         opening = self._source.find("(", node.span.start + len(node.retriever))
-        if self._source[node.span.start : opening].strip().strip("`") != node.retriever:
+        name = self._source[node.span.start : opening].rstrip()
+        if name.strip("`") != node.retriever:
             return None
-        return self.edit(Span(opening, opening), f" {between} ")
+        return self.edit(Span(node.span.start + len(name), opening), f" {between} ")
 
     def empty_call(self, node: Retrieve) -> Fix | None:
         """`bm25()`: the query is what is searched for."""

@@ -59,7 +59,7 @@ def meant_by(character: str) -> str:
     """What the notation has for a lookalike, in ASCII where there is a choice; nothing where it only stands for none.
 
     Example:
-        >>> meant_by("–"), meant_by("∨"), meant_by("\u200b")
+        >>> meant_by("–"), meant_by("⋁"), meant_by("\u200b")
         ('-', '|', '')
     """
     meant = LOOKALIKES.get(character, "")

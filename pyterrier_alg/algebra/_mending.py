@@ -165,6 +165,8 @@ def _operator(place: Place) -> Fix | None:
     text = place.word[:1] in ('"', "'")
     if not place.before or not re.match(r"[\w)]", place.before[-1]) or not re.match(r"[A-Za-z_`('\"]", place.word):
         return None
+    if re.search(r"\b(?:not|and|or)\Z", place.before, re.IGNORECASE):
+        return None
     if re.search(r"/\s*[\d.][\w.]*\Z", place.before) or (text and not re.search(r"[A-Za-z_]\w*\Z", place.before)):
         return None
     if scaled := re.search(r"@\s*([\d.][\w.]*)\Z", place.before):

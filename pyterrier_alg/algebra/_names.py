@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyterrier_alg.algebra._expecting import ANYTHING, Expectation
-from pyterrier_alg.algebra._fixing import Advice, suggest
+from pyterrier_alg.algebra._fixing import Advice, is_sure, suggest
 from pyterrier_alg.algebra._known import Known
 from pyterrier_alg.algebra.expressions import Name, Retrieve
 from pyterrier_alg.algebra.kinds import Kind
@@ -27,7 +27,7 @@ def report_unknown(known: Known, node: Name | Retrieve, place: Expectation) -> N
     if name in known.step_names:
         advice = Advice(f"{name!r} is a step, but not one above this line")
     elif close:
-        fix = known.fixer.renamed(node, name, close[0]) if len(close) == 1 else None
+        fix = known.fixer.renamed(node, name, close[0]) if is_sure(name, close) else None
         advice = Advice(f"did you mean {', '.join(close)}?", fix)
     else:
         bound = f"bound are {', '.join(sorted(fitting)[:_MOST])}" if fitting else f"no {wanted} is bound"
