@@ -63,20 +63,18 @@ class Engine(ABC):
 
     def require(self, formula: Formula) -> None:
         """Refuse, before running, a formula with an operator that this engine lacks."""
-        lacking = [
-            node for node in walk(*formula.expressions) if (requirement(node) or RETRIEVE) not in self.capabilities
-        ]
-        if lacking:
-            raise UnsupportedError(
-                (
-                    Diagnostic(
-                        "unsupported", f"the {self.name} engine cannot do {requirement(node)} yet", node.span,
-                        hint="the vectorised engine can",
-                    )
-                    for node in lacking
-                ),
-                formula.source or formula.ascii,
-            )  # fmt: skip
+        needed = {node: requirement(node) for node in walk(*formula.expressions)}
+        lacking = [(node, key) for node, key in needed.items() if key is not None and key not in self.capabilities]
+        if not lacking:
+            return
+        # Loaded when there is need: it knows every engine, and each of them knows this module.
+        from pyterrier_alg.engines.registry import able
+
+        others = able(key for key in needed.values() if key is not None)
+        hint = f"engines that can run this program: {', '.join(others)}" if others else "no engine here can"
+        message = f"the {self.name} engine cannot do"
+        faults = [Diagnostic("unsupported", f"{message} {key} yet", node.span, hint) for node, key in lacking]
+        raise UnsupportedError(faults, formula.source or formula.ascii)
 
     @abstractmethod
     def evaluate(self, formula: Formula, scope: Scope) -> ScoredRelation:

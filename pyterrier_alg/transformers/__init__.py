@@ -1,12 +1,12 @@
 """The operators as PyTerrier transformers, the pipelines that formulas compile to, and programs."""
 
+from pyterrier_alg.engines.registry import engine, engines
 from pyterrier_alg.transformers.combining import Fill, Minus, Per, Plus, Restrict, Rrf, Times
 from pyterrier_alg.transformers.compiling import compile_formula
 from pyterrier_alg.transformers.leaves import Bound, BoundMask, Closeness, Field, Ids, Retrieve, Scan
 from pyterrier_alg.transformers.masks import Compare, DaysSince, IsIn, Support
 from pyterrier_alg.transformers.pipeline import PipelineEngine
 from pyterrier_alg.transformers.program import Program
-from pyterrier_alg.transformers.registry import engine, engines
 from pyterrier_alg.transformers.rescaling import MaxNorm, MinMax, Ranks, Softmax, ZScore
 from pyterrier_alg.transformers.scores import (
     Abs,

@@ -261,7 +261,8 @@ class Compiler:
         known = value.value if isinstance(value, Text) else self.bindings[cast(Name, value).name].value
         if not isinstance(known, str):
             message = f"a pipeline cannot compare days with {value!r}, which differs from query to query"
-            raise UnsupportedError([Diagnostic("unsupported", message, node.span)], self.formula.source)
+            hint = "the other engines can"
+            raise UnsupportedError([Diagnostic("unsupported", message, node.span, hint)], self.formula.source)
         return known
 
     def column(self, node: Expression) -> str:

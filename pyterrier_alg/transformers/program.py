@@ -17,9 +17,9 @@ from pyterrier_alg.algebra.reading import as_formula
 from pyterrier_alg.collection.collection import Collection
 from pyterrier_alg.collection.operands import Scope
 from pyterrier_alg.collection.topics import Topic
+from pyterrier_alg.engines.registry import check_engine, engine
 from pyterrier_alg.relation import ScoredRelation
 from pyterrier_alg.transformers.frames import Topics, of_records
-from pyterrier_alg.transformers.registry import check_engine, engine
 from pyterrier_alg.transformers.sources import columns_needed
 from pyterrier_alg.transformers.stage import Stage
 

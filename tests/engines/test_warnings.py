@@ -20,10 +20,10 @@ from pyterrier_alg.algebra import WARNINGS, Kind, ProgramError, ProgramWarning, 
 from pyterrier_alg.collection import Collection, Column, Run, Topic
 from pyterrier_alg.engines import warnings
 from pyterrier_alg.engines.definition import DefinitionEngine
+from pyterrier_alg.engines.registry import engine, engines
 from pyterrier_alg.engines.vectorised import VectorisedEngine
 from pyterrier_alg.engines.warnings import find_warnings
 from pyterrier_alg.parity.programs import PROGRAMS
-from pyterrier_alg.transformers.registry import engine, engines
 
 
 class Reader(Encoder):

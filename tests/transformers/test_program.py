@@ -11,8 +11,9 @@ from stages import RESULTS, SMALL, TOPICS
 from pyterrier_alg.algebra import AlgebraError, EvaluationError, ProgramError, parse
 from pyterrier_alg.collection import vaswani
 from pyterrier_alg.collection.topics import Topic
+from pyterrier_alg.engines import registry
 from pyterrier_alg.engines.engine import Engine
-from pyterrier_alg.transformers import Program, engine, engines, registry
+from pyterrier_alg.transformers import Program, engine, engines
 
 
 @pytest.mark.parametrize("name", engines())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -54,3 +54,17 @@ def engine(name: str) -> Engine:
     """
     module, made = _HOMES[check_engine(name)].split(":")
     return cast(Engine, getattr(import_module(module), made)())
+
+
+def able(requirements: Iterable[str]) -> list[str]:
+    """The names of the engines that can do all of these, by their capabilities.
+
+    Args:
+        requirements: keys of the operator table, and `retrieve` for calling a retriever.
+
+    Example:
+        >>> "vectorised" in able(["mmr", "rrf"])
+        True
+    """
+    wanted = frozenset(requirements)
+    return [name for name in _HOMES if wanted <= engine(name).capabilities]
