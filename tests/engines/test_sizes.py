@@ -50,7 +50,7 @@ SIZES = {
 #: Beyond the language's limits.
 BEYOND = {
     "10,001 parentheses": "(" * 10_001 + "S" + ")" * 10_001,
-    "a sum of 200,000": " + ".join(["S"] * 200_000),
+    "a sum of 60,000": " + ".join(["S"] * 60_000),
     "five million characters": "S" + " " * 5_000_000,
     "10,001 steps": "".join(f"s{i} = S\n" for i in range(10_001)) + "S",
 }
