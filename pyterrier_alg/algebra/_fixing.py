@@ -185,6 +185,17 @@ class Fixer:
         inner, rest = self._slice(left.to(compared)), self._slice(Span(compared.stop, whole.stop))
         return self.edit(left.to(whole), f"({inner}){rest}") if inner and rest else None
 
+    def tightened(self, node: Apply, left: Apply, mask: Expression) -> Advice | None:
+        """`w * m >> S` as `w * (m >> S)`, unless the author has set parentheses around the left side."""
+        whole, first, inner = left.span, left.arguments[0].span, mask.span
+        if node.span is None or whole is None or first is None or inner is None or whole.start != first.start:
+            return None
+        right = node.arguments[1].span
+        before, after = self._slice(Span(first.start, inner.start)), self._slice(inner.to(right)) if right else ""
+        if not before or not after or right is None:
+            return None
+        return Advice(f"▷ binds loosest: {before}({after})", self.edit(inner.to(right), f"({after})"))
+
     def digits(self, node: Expression) -> Advice:
         """A count that is written with a point, an exponent, quotes or parentheses."""
         digits = node.value if isinstance(node, Text) else repr(node) if isinstance(node, Number) else ""

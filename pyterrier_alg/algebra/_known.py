@@ -30,6 +30,7 @@ class Known:
         faults: found so far.
         types: of every expression that has one.
         numbers: values of number expressions, where they are known.
+        guessed: expressions with a type although something in them is at fault.
         texts: values of text expressions, where they are known.
         steps: those that were read, by name.
         unknown: names of operands and functions of the expression at hand that nothing has, by their nodes' identity.
@@ -43,6 +44,7 @@ class Known:
     types: dict[Expression, Type] = field(default_factory=dict)
     numbers: dict[Expression, float] = field(default_factory=dict)
     texts: dict[Expression, str] = field(default_factory=dict)
+    guessed: set[Expression] = field(default_factory=set)
     steps: dict[str, Expression] = field(default_factory=dict)
     unknown: dict[int, Name | Retrieve] = field(default_factory=dict)
     misfitting: list[tuple[int, Apply, int]] = field(default_factory=list)

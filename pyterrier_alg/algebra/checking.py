@@ -121,9 +121,11 @@ class _Checker(Known):
         ways = [s.spread(len(node.arguments)) or () for s in signatures if fixed or s.result in place.kinds]
         kinds = {kind for places in ways for parameter in places[argument : argument + 1] for kind in parameter.kinds}
         wanted = [kind for kind in map(Kind, fault.expected) if kind in kinds]
-        advice = self.fixer.converted(found, self.types.get(found) or Type(Kind.NUMBER), wanted)
         if not fault.hint:
-            self.faults[index] = replace(fault, hint=advice.hint, fix=advice.fix)
+            advice = self.fixer.converted(found, self.types.get(found) or Type(Kind.NUMBER), wanted)
+            # What is itself not in order is not to be wrapped in something else.
+            fix = None if found in self.guessed else advice.fix
+            self.faults[index] = replace(fault, hint=advice.hint, fix=fix)
 
     def name(self, node: Name) -> None:
         binding = self.bindings.get(node.name)
@@ -174,6 +176,8 @@ class _Checker(Known):
         operator = OPERATORS[node.operator]
         before = len(self.faults)
         fitting = self.signature(node, operator, is_result)
+        if node.operator == ">>":
+            self.loosest(node)
         if not self.options(node, operator) or fitting is None:
             return
         kinds, places = fitting
@@ -184,6 +188,8 @@ class _Checker(Known):
         if len(kinds) == 1:
             (kind,) = kinds
             self.types[node] = Type(kind, spaces[0] if spaces and kind is Kind.VECTOR else None)
+            if any(a in self.guessed or not (a in self.types or isinstance(a, Count)) for a in node.arguments):
+                self.guessed.add(node)
         for rule in operator.rules:
             check_rule(self, rule, node, places)
         if kinds == {Kind.NUMBER} and len(self.faults) == before:
@@ -266,6 +272,19 @@ class _Checker(Known):
             if places and known and all(fits(a, p, self.types) for a, p in zip(turned, places, strict=True)):
                 return self.fixer.exchanged(node)
         return None
+
+    def loosest(self, node: Apply) -> None:
+        """`w * m >> S` was meant as `w * (m >> S)`: advise on the fault that the mask was found to be."""
+        left = node.arguments[0]
+        if not isinstance(left, Apply) or left.operator not in ("*", "+", "-") or len(left.arguments) != 2:
+            return
+        mask = left.arguments[1]
+        if mask in self.types and self.types[mask].kind is Kind.MASK:
+            advice = self.fixer.tightened(node, left, mask)
+            for index in range(len(self.faults) - 1, -1, -1):
+                if advice is not None and self.faults[index].span == mask.span:
+                    self.faults[index] = replace(self.faults[index], hint=advice.hint, fix=advice.fix)
+                    return
 
     def dated(self, node: Apply, argument: Expression, found: Type) -> Advice | None:
         """`published >= 2024`: the day that is meant, written as one."""

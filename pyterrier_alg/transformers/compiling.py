@@ -261,7 +261,7 @@ class Compiler:
         known = value.value if isinstance(value, Text) else self.bindings[cast(Name, value).name].value
         if not isinstance(known, str):
             message = f"a pipeline cannot compare days with {value!r}, which differs from query to query"
-            hint = "the other engines can"
+            hint = "run it as a Program, on any engine"
             raise UnsupportedError([Diagnostic("unsupported", message, node.span, hint)], self.formula.source)
         return known
 
