@@ -148,6 +148,7 @@ BINDINGS = (
     ("duplicate_docno", 'c.bind(x=pd.DataFrame({"docno": ["d1", "d1"], "score": [1.0, 2.0]}))'),
     ("duplicate_qid", 'c.topics(pd.DataFrame({"qid": ["1", "1"], "query": ["a", "b"]}))'),
     ("no_query_vector", 'c.bind(qv=QueryVectors({"2": np.eye(8)[0]}, space=E)).at(Topic("1", "a"))'),
+    ("query_space", 'c.at(Topic("1", "a", vector=np.eye(8)[0]))'),
     ("missing_encoder", 'Program("G @ query", c.bind(G=Matrix({"d1": [1.0]}, space=Space("own", 1)))).run("a")'),
     ("unrecorded_query", 'Program("bm25(query)", c).run("microphone")'),
     ("unknown_engine", 'Program("S", c, engine="sqlight")'),

@@ -20,8 +20,9 @@ import write_docs  # noqa: E402
 
 #: Raised where files, data sets, the command line or a transformer's frames are at fault, not a program or an operand.
 ELSEWHERE = {
-    "corrupted_data", "missing_data", "not_a_collection", "unknown_version", "path_exists", "live_retriever",
-    "missing_texts", "missing_java", "missing_extra", "bad_results", "unrecorded_depth", "bad_program",
+    "corrupted_data", "missing_data", "not_a_collection", "unknown_version", "path_exists", "live_retriever", "encoder",
+    "missing_texts", "missing_java", "missing_extra", "bad_results", "unrecorded_depth", "bad_program", "unwritable",
+    "unknown_topic", "terrier",
 }  # fmt: skip
 
 
