@@ -67,7 +67,7 @@ class SignedHashEncoder:
     def __post_init__(self) -> None:
         """Refuse what would make no space."""
         dimensions: object = self.dimensions
-        if not isinstance(dimensions, Integral) or not 1 <= dimensions <= MOST_DIMENSIONS:
+        if not isinstance(dimensions, Integral) or not 1 <= int(dimensions) <= MOST_DIMENSIONS:
             message = f"dimensions must be a whole number from 1 to {MOST_DIMENSIONS:,}, not {dimensions!r}"
             raise AlgebraError("bad_parameter", message)
         if not 0 <= self.seed < 2**64:
