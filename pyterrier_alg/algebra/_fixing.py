@@ -169,7 +169,9 @@ class Fixer:
         between = self._slice(Span(left.span.stop, right.span.start))
         if OPERATORS[node.operator].precedence == COMPARE:
             between = f" {_TURNED[between.strip()]} " if between.strip() in _TURNED else ""
-        clean = between.strip() and not any(mark in between for mark in "#()")
+        # A number on the right may belong to what stands directly behind it.
+        behind = re.compile(r"[ \t\f]*[\w`(]").match(self._source, right.span.stop)
+        clean = between.strip() and not behind and not any(mark in between for mark in "#()")
         text = f"{texts[1]}{between}{texts[0]}"
         hint = "exchange them" if OPERATORS[node.operator].is_function else f"maybe {text}"
         return Advice(hint, self.edit(left.span.to(right.span), text) if clean else None)
