@@ -19,6 +19,9 @@ import pandas as pd
 from pyterrier_alg.algebra.errors import BindingError
 from pyterrier_alg.algebra.warnings import ProgramWarning
 
+#: How many records beyond its cut a selection names.
+CONTENDERS = 3
+
 #: Two scores closer than this are reported as near, unless told otherwise.
 NEAR = 1e-6
 
@@ -66,6 +69,10 @@ class GapCheck:
         closest: the closest neighbours up to and across the cut, the closest first.
         certified: whether records, scores and order are the defined ones, none outside can have entered.
         near: the gap up to which neighbours count as near.
+        ties: how many neighbours up to and across the cut have equal scores.
+        contenders: docnos and scores of the first `CONTENDERS` records left, those that would have come next.
+        candidates: how many records were given their defined scores to make this selection; None where all were.
+        scan_error: how far the scan that found them may have been off, at most; None where there was no such scan.
     """
 
     k: int
@@ -73,6 +80,11 @@ class GapCheck:
     closest: tuple[Pair, ...]
     certified: bool
     near: float = NEAR
+    ties: int = 0
+    contenders: tuple[tuple[str, float], ...] = ()
+    # How a selection was found is no part of what it says.
+    candidates: int | None = field(default=None, compare=False, repr=False)
+    scan_error: float | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -85,7 +97,7 @@ class GapCheck:
         near: float = NEAR,
         most: int = 3,
     ) -> GapCheck:
-        """Check a ranking that holds what was taken and at least the first record left, where there is one.
+        """Check a ranking that holds what was taken and the first `CONTENDERS` records left, where there are as many.
 
         Args:
             docnos: in rank order.
@@ -109,7 +121,10 @@ class GapCheck:
             gaps = np.minimum(seen[:-1] - seen[1:], np.finfo(np.float64).max)
         order = np.argsort(gaps, kind="stable")[:most]
         pairs = tuple(Pair(str(docnos[i]), str(docnos[i + 1]), float(gaps[i]), int(i) == k - 1) for i in order)
-        return cls(k, float(gaps[k - 1]) if k < len(scores) else None, pairs, certified, near)
+        left = slice(k, k + CONTENDERS)
+        contenders = tuple(zip(map(str, docnos[left]), scores[left].tolist(), strict=True))
+        at_cut = float(gaps[k - 1]) if k < len(scores) else None
+        return cls(k, at_cut, pairs, certified, near, int(np.count_nonzero(gaps == 0)), contenders)
 
     @property
     def smallest(self) -> float:
@@ -129,6 +144,10 @@ class GapCheck:
             "certified": self.certified,
             "gap_at_cut": self.gap_at_cut,
             "near": self.near,
+            "ties": self.ties,
+            "contenders": [{"docno": docno, "score": score} for docno, score in self.contenders],
+            "candidates": self.candidates,
+            "scan_error": self.scan_error,
             "closest": [{"above": p.above, "below": p.below, "gap": p.gap, "at_cut": p.at_cut} for p in self.closest],
         }
 

@@ -1,15 +1,15 @@
 """The first k of a relation: candidates by a fast scan with a proven error bound, then their defined scores.
 
-A record whose upper bound lies below the (k + 1)-th largest lower bound is below k + 1 others and can be neither among
-the first k nor the first one left. All others are candidates. Their scores come from exact kernels, so what is returned
-does not depend on the scan, the mask, the order of the rows or the number of threads.
+A record whose upper bound lies below the (k + 3)-th largest lower bound is below k + 3 others and can be neither among
+the first k nor one of the first three left. All others are candidates. Their scores come from exact kernels, so what is
+returned does not depend on the scan, the mask, the order of the rows or the number of threads.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -25,7 +25,7 @@ from pyterrier_alg.engines._evaluation import Evaluation
 from pyterrier_alg.engines._extent import domain, reach
 from pyterrier_alg.engines._relations import find, lengths
 from pyterrier_alg.engines.demand import demand
-from pyterrier_alg.relation import GapCheck, rank_order
+from pyterrier_alg.relation import CONTENDERS, GapCheck, rank_order
 
 #: Fewer records than this are scored exactly at once.
 _FEW = 64
@@ -33,25 +33,27 @@ _FEW = 64
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The first k of a relation, and the first one left.
+    """The first k of a relation, and the first ones left.
 
     Attributes:
         k: how many were asked for.
-        positions: in rank order, k + 1 of them where there are as many.
+        positions: in rank order, `CONTENDERS` more than k where there are as many.
         scores: theirs.
         candidates: how many records were scored exactly to find them.
+        scan_error: the largest error bound of the scan that found these; None where there was none.
     """
 
     k: int
     positions: Positions
     scores: Scores
     candidates: int
+    scan_error: float | None = None
 
     @classmethod
-    def among(cls, k: int, positions: Positions, scores: Scores) -> Selection:
-        """Select from records in ascending order that hold the first k + 1."""
-        order = rank_order(scores)[: k + 1]
-        return cls(k, positions[order], scores[order], len(positions))
+    def among(cls, k: int, positions: Positions, scores: Scores, scan_error: float | None = None) -> Selection:
+        """Select from records in ascending order that hold the first k and the first ones left."""
+        order = rank_order(scores)[: k + CONTENDERS]
+        return cls(k, positions[order], scores[order], len(positions), scan_error)
 
     @property
     def relation(self) -> RelationOperand:
@@ -61,7 +63,8 @@ class Selection:
 
     def gap_check(self, docnos: npt.NDArray[np.object_]) -> GapCheck:
         """Certified: see the module."""
-        return GapCheck.of(docnos[self.positions], self.scores, self.k, certified=True)
+        check = GapCheck.of(docnos[self.positions], self.scores, self.k, certified=True)
+        return replace(check, candidates=self.candidates, scan_error=self.scan_error)
 
 
 class Selector:
@@ -87,12 +90,14 @@ class Selector:
             # An overflow anywhere is an error of the program, also at records that no mask lets through.
             reach(evaluation, expression, self.row_norm)
             positions = cast(Positions, domain(evaluation, expression))
-            if len(positions) > max(_FEW, k + 1):
-                positions = positions[self._candidates(evaluation, k, expression, positions)]
+            scan_error = None
+            if len(positions) > max(_FEW, k + CONTENDERS):
+                places, scan_error = self._candidates(evaluation, k + CONTENDERS, expression, positions)
+                positions = positions[places]
         except Unbounded:
             whole = evaluation.relation(expression)
             return Selection.among(k, whole.positions, whole.scores)
-        return Selection.among(k, positions, exactly(evaluation, expression, positions).values)
+        return Selection.among(k, positions, exactly(evaluation, expression, positions).values, scan_error)
 
     def roughly(self, evaluation: Evaluation, expression: Expression, positions: Positions) -> Bounds:
         """The scores of a relation expression, whose frontier is known, at these records: by a scan, with its error.
@@ -119,15 +124,17 @@ class Selector:
             found = self._lengths[matrix] = lengths(matrix.rows)
         return found
 
-    def _candidates(self, evaluation: Evaluation, k: int, expression: Expression, positions: Positions) -> Positions:
-        """Indices of those that may be among the first k + 1."""
+    def _candidates(
+        self, evaluation: Evaluation, first: int, expression: Expression, positions: Positions
+    ) -> tuple[Positions, float]:
+        """Indices of those that may be among the first so many, and the largest error of the scan."""
         bounds = self.roughly(evaluation, expression, positions)
         errors = 0.0 if bounds.errors is None else bounds.errors
         lower, upper = bounds.values - errors, bounds.values + errors
         # The rounding of the two ends themselves.
-        least = np.partition(lower, len(lower) - k - 1)[len(lower) - k - 1]
+        least = np.partition(lower, len(lower) - first)[len(lower) - first]
         slack = 0.0 if bounds.errors is None else 2.0**-50 * (abs(least) + np.abs(upper))
-        return np.flatnonzero(upper + slack >= least)
+        return np.flatnonzero(upper + slack >= least), float(np.max(errors))
 
 
 def exactly(evaluation: Evaluation, expression: Expression, positions: Positions) -> Bounds:

@@ -21,7 +21,7 @@ from pyterrier_alg.engines.sql.plan import LIMIT, Plan, Recipe, Statement
 from pyterrier_alg.engines.sql.tables import Database, Tables, day_number
 from pyterrier_alg.engines.values import number_value, text_value, vector_value
 from pyterrier_alg.engines.vectorised import defined_scores
-from pyterrier_alg.relation import GapCheck, ScoredRelation, rank_order
+from pyterrier_alg.relation import CONTENDERS, GapCheck, ScoredRelation, rank_order
 
 #: How many records beyond k are fetched to be scored as defined, at first.
 _MARGIN = 64
@@ -162,7 +162,7 @@ class Run:
         if exact and known.settled and math.isfinite(known.error):
             return self._certified(node, known)
         k = self.plan.k
-        rows = self.rows(None if k is None else k + 1)
+        rows = self.rows(None if k is None else k + CONTENDERS)
         return self._ranked([d for d, _ in rows], np.array([s for _, s in rows], dtype=np.float64), known.error, False)
 
     def _certified(self, node: Expression, known: Range) -> ScoredRelation:
@@ -177,15 +177,15 @@ class Run:
         return self._ranked(docnos, scores, 0.0, True)
 
     def _candidates(self, error: float) -> tuple[list[str], Scores]:
-        """All records whose defined score can be among the first k + 1, in the database's order."""
-        k, margin = self.plan.k, _MARGIN if error else 1
+        """All records that can be among the first k or the first ones left, in the database's order."""
+        k, margin = self.plan.k, _MARGIN if error else CONTENDERS
         while True:
             rows = self.rows(None if k is None else k + margin)
             scores = np.array([score for _, score in rows], dtype=np.float64)
             if k is None or len(rows) < k + margin or not error:
                 break
-            # Each score is off by at most the error: below this one, k + 1 records are certainly better.
-            if scores[-1] < scores[k] - 2.0 * error:
+            # Each score is off by at most the error: all of these are certainly better than what was not fetched.
+            if scores[-1] < scores[k + CONTENDERS - 1] - 2.0 * error:
                 break
             margin *= 4
         return [docno for docno, _ in rows], scores
