@@ -6,7 +6,7 @@ here is read-only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -33,6 +33,21 @@ class Encoder(Protocol):
         Raises:
             AlgebraError: `zero_vector`, naming the text, where nothing is left of it.
         """
+
+
+class DocumentEncoder(Encoder, Protocol):
+    """What turns queries and documents into vectors of one space; models of two towers treat them differently."""
+
+    @property
+    def document_identity(self) -> str:
+        """What a space records as its document encoder; the same as `identity` where both sides are one encoder."""
+
+    @property
+    def dimensions(self) -> int:
+        """How many elements a vector has."""
+
+    def encode_documents(self, texts: Sequence[str]) -> Rows:
+        """One row a text, shape (len(texts), dimensions): unit in a cosine space, zeros where nothing is left of it."""
 
 
 class Retrieving(Protocol):

@@ -91,6 +91,24 @@ class SignedHashEncoder:
             raise AlgebraError("zero_vector", f"the text {text!r} has no direction: {reason}")
         return rows.reshape(-1)
 
+    @property
+    def document_identity(self) -> str:
+        """The same as `identity`: documents and queries are hashed alike."""
+        return self.identity
+
+    def encode_documents(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """One unit row a text, shape (len(texts), dimensions); zeros where a text has no tokens or they cancel.
+
+        Example:
+            >>> SignedHashEncoder(dimensions=4).encode_documents(["digital data storage", "?"]).tolist()[1]
+            [0.0, 0.0, 0.0, 0.0]
+        """
+        bags = [Counter(tokens(text)) for text in texts]
+        vocabulary = {term: place for place, term in enumerate(dict.fromkeys(term for bag in bags for term in bag))}
+        offsets = np.cumsum([0, *map(len, bags)])
+        places = [vocabulary[term] for bag in bags for term in bag]
+        return self.encode_counts(offsets, places, [n for bag in bags for n in bag.values()], list(vocabulary))
+
     def unknown(self, text: str) -> list[str]:
         """The text's tokens that the encoder would ignore: none, since every token is hashed."""
         return []
