@@ -8,7 +8,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
-from pyterrier_alg.algebra.expressions import Expression, check_name
+from pyterrier_alg.algebra.expressions import Expression, Name, Retrieve, check_name, walk
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,6 +76,28 @@ class Formula:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As text: pickle itself recurses, and a long sum is deep."""
-        from pyterrier_alg.algebra.reading import parse
+        return _read_again, (self.source, self.ascii)
 
-        return parse, (self.source or self.ascii,)
+
+def _read_again(source: str, ascii_form: str) -> Formula:
+    """A formula from its text; from its canonical form where it is not what the text says, but was made of that."""
+    from pyterrier_alg.algebra.reading import parse
+
+    formula = parse(source or ascii_form)
+    return formula if formula.ascii == ascii_form else parse(ascii_form)
+
+
+def operand_names(formula: Formula) -> list[str]:
+    """The names in a formula that are not those of its steps, retrievers among them, in the order of their first use.
+
+    Example:
+        >>> operand_names(parse("top(10, support(bm25(query)) >> S)"))
+        ['query', 'bm25', 'S']
+    """
+    steps = {name for name, _ in formula.steps}
+    named = (
+        n.name if isinstance(n, Name) else n.retriever
+        for n in walk(*formula.expressions)
+        if isinstance(n, Name | Retrieve)
+    )
+    return [name for name in dict.fromkeys(named) if name not in steps]

@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,25 @@ from pyterrier_alg.algebra.expressions import Name
 from pyterrier_alg.algebra.kinds import Binding, Kind, Space, Type
 from pyterrier_alg.algebra.operators import RESERVED_OPERANDS
 from pyterrier_alg.collection import artifact
-from pyterrier_alg.collection.binding import bind_value, check_operand_name, scores_of, unknown_name
+from pyterrier_alg.collection.binding import (
+    bind_value,
+    check_operand_name,
+    finite_number,
+    mask_of,
+    scores_of,
+    unknown_name,
+)
 from pyterrier_alg.collection.frames import frame_columns
-from pyterrier_alg.collection.operands import Encoder, MatrixOperand, Operand, Scope, TextOperand, VectorOperand
+from pyterrier_alg.collection.operands import (
+    Encoder,
+    MaskOperand,
+    MatrixOperand,
+    NumberOperand,
+    Operand,
+    Scope,
+    TextOperand,
+    VectorOperand,
+)
 from pyterrier_alg.collection.orienting import Orientation, orient, orient_operand
 from pyterrier_alg.collection.parts import canonical, space_to_dict, take_apart
 from pyterrier_alg.collection.per_query import Bound, PerQuery, freeze
@@ -135,6 +152,33 @@ class Collection(pt.Artifact):
         self._refuse_second_spaces(bound)
         return self._with(bound)
 
+    def with_numbers(self, **numbers: float) -> Collection:
+        """A collection that has other values for some of its numbers, and is the same otherwise.
+
+        Args:
+            **numbers: by name, each of which is bound to a number.
+
+        Returns:
+            The new collection; this one stays as it is.
+
+        Raises:
+            UnknownNameError: `unknown_name`.
+            BindingError: `bad_operand`, where the name is no number's, or the value is none; `non_finite`.
+
+        Example:
+            >>> c = Collection(["d1"]).bind(alpha=0.3)
+            >>> c.with_numbers(alpha=0.5).operands["alpha"].value
+            0.5
+        """
+        bound = dict(self._operands)
+        for name, value in numbers.items():
+            if name not in bound:
+                raise unknown_name(name, bound)
+            if not isinstance(bound[name], NumberOperand):
+                raise BindingError("bad_operand", f"{name} is a {bound[name].binding.type}, not a number")
+            bound[name] = NumberOperand(finite_number(value, name))
+        return self._with(bound)
+
     def bind_columns(self, frame: pd.DataFrame, columns: Iterable[str] | None = None) -> Collection:
         """A new collection with every metadata column of a frame.
 
@@ -160,36 +204,56 @@ class Collection(pt.Artifact):
             topic: the query; without one, `query`, `query_vec`, `input` and per-query operands are unbound.
 
         Returns:
-            The scope, with the same object for each shared operand at every call.
+            The scope, with the same object for each shared operand at every call. What the query lacks is absent, and
+            an error only for those who name it: `no_query_vector` for a qid without its bound vector; `bad_operand`,
+            `dimensions`, `non_finite` for a topic's own vector, and `query_space` where matrices of several spaces are
+            bound.
 
         Raises:
-            BindingError: `no_query_vector`, `bad_operand`, `bad_qid`, `dimensions`, `non_finite`, `unknown_docno`;
-                `query_space` where the topic has a vector and matrices of several spaces are bound.
+            BindingError: `bad_operand`, `bad_qid`, `non_finite`, `unknown_docno`.
         """
         shared = self._shared
         if topic is None:
             return Scope(self._records.docnos, MappingProxyType(shared), shared=self._shared_names)
         qid = check_topic(topic)
-        operands = dict(shared)
+        operands, absent = dict(shared), {}
         for name, bound in self._per_query.items():
-            operands[name] = bound.of(name, qid)
+            try:
+                operands[name] = bound.of(name, qid)
+            except BindingError as error:
+                absent[name] = error
         if topic.query is not None:
             operands["query"] = TextOperand(topic.query)
         if topic.vector is not None:
-            space = self.query_space
-            if space is not None:
-                values = as_vector(topic.vector, space, f"query_vec (qid {qid})")
-                operands["query_vec"] = VectorOperand(values, space)
+            try:
+                space = self.query_space
+                if space is not None:
+                    values = as_vector(topic.vector, space, f"query_vec (qid {qid})")
+                    operands["query_vec"] = VectorOperand(values, space)
+            except BindingError as error:
+                absent["query_vec"] = error
         if topic.input is not None:
             operands["input"] = scores_of(topic.input, self._records, f"input (qid {qid})")
-        return Scope(self._records.docnos, MappingProxyType(operands), qid, self._shared_names)
+        return Scope(self._records.docnos, MappingProxyType(operands), qid, self._shared_names, absent)
+
+    def mask(self, docnos: Iterable[str], what: str = "the mask") -> MaskOperand:
+        """Some of the records as a mask.
+
+        Args:
+            docnos: each once.
+            what: messages call it so.
+
+        Raises:
+            BindingError: `bad_docno`, `duplicate_docno`, `unknown_docno`.
+        """
+        return mask_of(docnos, self._records, what)
 
     def topics(self, frame: pd.DataFrame) -> list[Topic]:
         """The queries of a PyTerrier frame, in its order.
 
         Args:
-            frame: topics (`qid`, and `query`, `query_vec` where it has them), or results (with `docno` and `score`
-                too), of which a query's rows are its `input`.
+            frame: topics (`qid`, and `query`, `query_vec` where it has them), or results (with `docno` too, and maybe
+                `score`), of which a query's rows are its pool, and its `input` where they have scores.
 
         Raises:
             BindingError: `bad_operand`, `bad_qid`, `duplicate_qid`, `duplicate_docno`.
@@ -287,7 +351,7 @@ class Collection(pt.Artifact):
         digest = sha256(canonical([self._records.docnos.tolist(), space_to_dict(space) if space else None]))
         for name in sorted(self._operands):
             digest.update(canonical(name))
-            digest.update(take_apart(self._operands[name]).digest)
+            digest.update(_digest(self._operands[name]))
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -367,6 +431,18 @@ class Collection(pt.Artifact):
     @cached_property
     def _shared_names(self) -> frozenset[str]:
         return frozenset(self._shared)
+
+
+#: What was computed of operands, which collections that come from one another share.
+_DIGESTS: WeakKeyDictionary[Bound, bytes] = WeakKeyDictionary()
+
+
+def _digest(operand: Bound) -> bytes:
+    """The digest of an operand, computed once for each object."""
+    found = _DIGESTS.get(operand)
+    if found is None:
+        found = _DIGESTS[operand] = take_apart(operand).digest
+    return found
 
 
 def _identity() -> dict[str, str]:

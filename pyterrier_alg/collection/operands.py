@@ -6,13 +6,14 @@ here is read-only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from pyterrier_alg.algebra.errors import AlgebraError
 from pyterrier_alg.algebra.kinds import Binding, Distance, Kind, Space, Type
 
 Positions: TypeAlias = npt.NDArray[np.int64]
@@ -194,16 +195,28 @@ class Scope:
         operands: by name, the reserved ones (`query`, `query_vec`, `now`, `all`, `input`) among them where bound.
         qid: the query's id; empty where there is no query.
         shared: the names of the operands that are the same for every query of the collection.
+        absent: by name, why an operand that other queries have is not there; an error for those who ask for it.
     """
 
     docnos: npt.NDArray[np.object_]
     operands: Mapping[str, Operand]
     qid: str = ""
     shared: frozenset[str] = frozenset()
+    absent: Mapping[str, AlgebraError] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A read-only view of a dict cannot be pickled.
-        return type(self), (self.docnos, dict(self.operands), self.qid, self.shared)
+        return type(self), (self.docnos, dict(self.operands), self.qid, self.shared, dict(self.absent))
+
+    def refuse_absent(self, names: Iterable[str]) -> None:
+        """Raise why the first of these that is absent is.
+
+        Raises:
+            AlgebraError: `no_query_vector`, and what a topic's vector may have: `dimensions`, `query_space`, ….
+        """
+        for name in names:
+            if name in self.absent:
+                raise self.absent[name]
 
     @property
     def bindings(self) -> dict[str, Binding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,12 +24,20 @@ class Topic:
         query: its text, which programs name `query`; None where there is none.
         vector: which programs name `query_vec`.
         input: docno to score, the relation that came in; which programs name `input`.
+        pool: the docnos that came in, which a program re-ranks; None for those of `input`, or where none came in.
     """
 
     qid: str
     query: str | None = None
     vector: Rows | None = None
     input: Mapping[str, float] | None = None
+    pool: Iterable[str] | None = None
+
+    @property
+    def docnos(self) -> list[str] | None:
+        """The docnos that came in; None where the query came alone."""
+        given = self.input if self.pool is None else self.pool
+        return None if given is None else list(given)
 
 
 def check_topic(topic: object) -> str:
@@ -47,6 +55,9 @@ def check_topic(topic: object) -> str:
     given: object = topic.input
     if given is not None and not isinstance(given, Mapping):
         raise BindingError("bad_operand", f"the input of qid {qid!r} is a {type(given).__name__}", "a dict of scores")
+    pool: object = topic.pool
+    if pool is not None and (isinstance(pool, str) or not isinstance(pool, Iterable)):
+        raise BindingError("bad_operand", f"the pool of qid {qid!r} is a {type(pool).__name__}", "a list of docnos")
     return qid
 
 
@@ -54,7 +65,8 @@ def read_topics(frame: pd.DataFrame, records: Records) -> list[Topic]:
     """The queries of a frame, in its order.
 
     Args:
-        frame: topics (`qid`, and `query`, `query_vec` where it has them), or results (with `docno` and `score` too).
+        frame: topics (`qid`, and `query`, `query_vec` where it has them), or results (with `docno` too, and maybe
+            `score`).
         records: the collection's, to which results must belong.
 
     Raises:
@@ -62,7 +74,7 @@ def read_topics(frame: pd.DataFrame, records: Records) -> list[Topic]:
     """
     (qids,) = frame_columns(frame, ("qid",), "the topics")
     groups = grouped(qids, range(len(qids)), "the topics")
-    results = "docno" in frame.columns and "score" in frame.columns
+    results = "docno" in frame.columns
     if not results and len(groups) < len(qids):
         twice = next(qid for qid, rows in groups.items() if len(rows) > 1)
         raise BindingError("duplicate_qid", f"the topics have the qid {twice!r} more than once")
@@ -80,12 +92,13 @@ def _topic(qid: str, rows: Sequence[int], columns: Mapping[str, Sequence[Any]], 
     query = first("query")
     if query is not None:
         query = _checked_query(query, qid)
-    scores: dict[str, float] | None = None
-    if records is not None:
-        docnos = [columns["docno"][row] for row in rows]
-        records.positions(docnos, f"input (qid {qid})")
-        scores = dict(zip(docnos, (columns["score"][row] for row in rows), strict=True))
-    return Topic(qid, query, first("query_vec"), scores)
+    if records is None:
+        return Topic(qid, query, first("query_vec"))
+    docnos = [columns["docno"][row] for row in rows]
+    records.positions(docnos, f"input (qid {qid})")
+    scored = "score" in columns
+    scores = dict(zip(docnos, (columns["score"][row] for row in rows), strict=True)) if scored else None
+    return Topic(qid, query, first("query_vec"), scores, docnos)
 
 
 def _checked_query(query: object, qid: str) -> str:

@@ -159,6 +159,8 @@ class Evaluation:
             return (self.steps[node.name],) if node.name in self.steps else ()
         if isinstance(node, Apply) and node.operator in SELECTING:
             return self.frontier(*(a for a in node.arguments if not isinstance(a, Count)))
+        if (scan := self._masked_scan(node)) is not None:
+            return (node.parts[0], *scan.parts)
         return node.parts
 
     def _visit(self, node: Expression) -> Plain:
@@ -167,6 +169,10 @@ class Evaluation:
             return self.known[step] if step is not None else plain_operand(node.name, self.scope)
         if isinstance(node, Retrieve):
             return self._retrieve(node)
+        if (scan := self._masked_scan(node)) is not None:
+            matrix, _ = self.scan(scan)
+            places = relations.among(self.mask(node.parts[0]), matrix.positions)
+            return RelationOperand(matrix.positions[places], self.scanned(scan, places))
         arguments = [self.known.get(part) for part in node.parts]
         plain = plain_apply(node, arguments, self.scope, self.formula, lambda: self.mask(node.parts[1]))
         if plain is not None:
@@ -175,6 +181,14 @@ class Evaluation:
         if isinstance(value, RelationOperand):
             self.finite(node, value.positions, value.scores)
         return value
+
+    def _masked_scan(self, node: Expression) -> Expression | None:
+        """The scan that a node restricts, where it is not known: it scores the rows that the mask lets through only."""
+        if isinstance(node, Apply) and node.operator == ">>":
+            scored = self.meant(node.arguments[1])
+            if self.is_scan(scored) and scored not in self.known:
+                return scored
+        return None
 
     def _retrieve(self, node: Retrieve) -> RelationOperand:
         name = self.meant(Name(node.retriever))

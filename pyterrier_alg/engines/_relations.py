@@ -51,6 +51,14 @@ def find(wanted: Positions, positions: Positions) -> tuple[npt.NDArray[np.intp] 
     return places, None if there.all() else there
 
 
+def among(wanted: Positions, positions: Positions) -> npt.NDArray[np.intp] | slice:
+    """Indices into ascending positions of those that are wanted, ascending."""
+    places, there = find(wanted, positions)
+    if there is None or isinstance(places, slice):
+        return places
+    return places[there] if len(places) else places
+
+
 def joined(s: RelationOperand, t: RelationOperand) -> tuple[Positions, Scores, Scores]:
     """The records that both score, with both scores."""
     if same(s.positions, t.positions):

@@ -9,7 +9,7 @@ from functools import partial
 from pyterrier_alg.algebra.checking import check
 from pyterrier_alg.algebra.errors import Diagnostic, UnsupportedError
 from pyterrier_alg.algebra.expressions import Apply, Expression, Retrieve, walk
-from pyterrier_alg.algebra.formula import Formula
+from pyterrier_alg.algebra.formula import Formula, operand_names
 from pyterrier_alg.algebra.operators import OPERATORS
 from pyterrier_alg.algebra.reading import as_formula
 from pyterrier_alg.algebra.warnings import ProgramWarning
@@ -54,9 +54,12 @@ class Engine(ABC):
         Raises:
             ProgramError: everything that can be found wrong before running, at once.
             UnsupportedError: where this engine lacks an operator of the formula.
+            BindingError: where the query lacks an operand that the formula names.
             EvaluationError: what only the data shows: `non_finite`, `unknown_record`, …
         """
         formula = as_formula(formula)
+        if scope.absent:
+            scope.refuse_absent(operand_names(formula))
         check(formula, scope.bindings)
         self.require(formula)
         return self.evaluate(formula, scope).with_warnings(partial(_warnings, formula, scope))

@@ -92,6 +92,7 @@ def plain_operand(name: str, scope: Scope) -> Plain:
     """
     operand = scope.operands.get(name)
     if operand is None:
+        scope.refuse_absent([name])
         close = suggest(name, scope.operands)
         hint = f"did you mean {', '.join(close)}?" if close else ""
         raise AlgebraError("unknown_name", f"unknown operand {name!r}", hint)

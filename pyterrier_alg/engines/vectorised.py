@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pyterrier_alg.algebra.expressions import Expression, Name, Retrieve, walk
-from pyterrier_alg.algebra.formula import Formula
+from pyterrier_alg.algebra.expressions import Expression
+from pyterrier_alg.algebra.formula import Formula, operand_names
 from pyterrier_alg.collection.operands import Operand, Positions, Scope, Scores
 from pyterrier_alg.engines._evaluation import Evaluation
 from pyterrier_alg.engines._selection import Selection, Selector, exactly
@@ -61,7 +61,7 @@ class VectorisedEngine(Engine):
 
     def run_all(self, formula: Formula, scopes: Iterable[Scope]) -> list[ScoredRelation]:
         """Run one formula for many queries; once for those that differ in no operand that it names."""
-        names = _operand_names(formula)
+        names = operand_names(formula)
         known: dict[tuple[int, ...], tuple[list[Operand | None], ScoredRelation]] = {}
         results = []
         for scope in scopes:
@@ -110,15 +110,3 @@ def mask_positions(formula: Formula, expression: Expression, scope: Scope) -> Po
         int64.
     """
     return Evaluation(formula, scope, Selector(fold_directions=True)).mask(expression)
-
-
-def _operand_names(formula: Formula) -> list[str]:
-    """The operands that a formula names."""
-    steps = dict(formula.steps)
-    names: dict[str, None] = {}
-    for node in walk(*formula.expressions):
-        if isinstance(node, Name):
-            names[node.name] = None
-        elif isinstance(node, Retrieve):
-            names[node.retriever] = None
-    return [name for name in names if name not in steps]

@@ -95,6 +95,7 @@ def operand(scope: Scope, name: str, kind: type[Kind]) -> Kind:
     """
     found = scope.operands.get(name)
     if found is None:
+        scope.refuse_absent([name])
         close = suggest(name, scope.operands)
         raise AlgebraError(
             "unknown_name", f"unknown operand {name!r}", f"did you mean {', '.join(close)}?" if close else ""

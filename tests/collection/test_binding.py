@@ -43,6 +43,7 @@ def records():
 
 def bound(value, qid=None, **more):
     scope = Collection(DOCNOS).bind(x=value, **more).at(None if qid is None else Topic(qid))
+    scope.refuse_absent(["x"])
     return scope, scope.operands["x"]
 
 

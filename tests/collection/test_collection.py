@@ -51,6 +51,19 @@ def test_binding_makes_a_new_collection():
         second.operands["w"] = 1
 
 
+def test_other_numbers_make_another_collection():
+    c = make()
+    other = c.with_numbers(alpha=2)
+    assert run("alpha * w", other) == {"a": 1.0} and run("alpha * w", c) == {"a": 0.25}
+    assert other != c and other.with_numbers(alpha=0.5) == c and other.operands["E"] is c.operands["E"]
+    assert c.with_numbers() == c and list(other.operands) == list(c.operands)
+    for given, expected in (({"alhpa": 1}, "unknown_name"), ({"w": 1}, "bad_operand"), ({"alpha": "1"}, "bad_operand"),
+                            ({"alpha": float("nan")}, "non_finite")):  # fmt: skip
+        with pytest.raises(BindingError) as caught:
+            c.with_numbers(**given)
+        assert code(caught) == expected
+
+
 def test_a_name_is_an_expression():
     c = make(**{"group by": {"a": 1.0}})
     program = c["alpha"] * c["group by"] + c["w"]
@@ -105,8 +118,8 @@ def test_every_scope_hands_out_the_same_objects():
 @pytest.mark.parametrize(
     ("topic", "expected"),
     [
-        (Topic("1", vector=[1, 0, 0]), "dimensions"),
-        (Topic("1", vector=[1, float("nan")]), "non_finite"),
+        (Topic("1", pool="abc"), "bad_operand"),
+        (Topic("1", pool=5), "bad_operand"),
         (Topic("1", input={"zz": 1.0}), "unknown_docno"),
         (Topic("1", input={"a": float("inf")}), "non_finite"),
         (Topic(1), "bad_qid"),
@@ -122,11 +135,31 @@ def test_topics_that_no_scope_is_made_of(topic, expected):
     assert code(caught) == expected and ("1" in str(caught.value))
 
 
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        (Topic("1", vector=[1, 0, 0]), "dimensions"),
+        (Topic("1", vector=[1, float("nan")]), "non_finite"),
+        (Topic("9"), "no_query_vector"),
+    ],
+)
+def test_what_a_query_lacks_is_an_error_for_those_who_name_it(topic, expected):
+    c = make(qv=QueryVectors({"1": [1, 0]}, TEXT))
+    name = "qv" if topic.vector is None else "query_vec"
+    scope = c.at(topic)
+    assert name not in scope.operands and run("w", c, topic) == {"a": 0.5}
+    with pytest.raises(BindingError) as caught:
+        run(f"E @ {name}", c, topic)
+    assert code(caught) == expected and topic.qid in str(caught.value)
+    assert pickle.loads(pickle.dumps(scope)).absent.keys() == {*scope.absent}
+
+
 def test_the_space_of_query_vectors():
     two = make(F=Matrix([[1, 0], [0, 1]], OTHER))
     assert two.at(Topic("1", "text only")).operands["query"].value == "text only"
+    scope = two.at(Topic("1", vector=[1, 0]))
     with pytest.raises(BindingError, match=r"text.*|other.*") as caught:
-        two.at(Topic("1", vector=[1, 0]))
+        scope.refuse_absent(["query_vec"])
     assert code(caught) == "query_space" and "query_space=" in caught.value.hint
     stated = Collection(["a"], query_space=OTHER).bind(E=Matrix([[1, 0]], TEXT))
     assert stated.at(Topic("1", vector=[1, 0])).operands["query_vec"].space == OTHER

@@ -134,7 +134,7 @@ def test_an_unfit_frame_is_refused_with_what_is_missing(name, frame):
     assert any("qid" in mode.missing_columns for mode in caught.value.modes)
 
 
-TAKES_RESULTS = [n for n, (_, takes) in EXAMPLES.items() if takes == "topics" and n != "Program"]
+TAKES_RESULTS = [n for n, (_, takes) in EXAMPLES.items() if takes == "topics"]
 
 
 @pytest.mark.parametrize("name", TAKES_RESULTS)

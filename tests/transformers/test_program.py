@@ -9,11 +9,11 @@ import pytest
 from stages import RESULTS, SMALL, TOPICS
 
 from pyterrier_alg.algebra import AlgebraError, EvaluationError, ProgramError, parse
-from pyterrier_alg.collection import vaswani
+from pyterrier_alg.collection import QueryVectors, vaswani
 from pyterrier_alg.collection.topics import Topic
 from pyterrier_alg.engines import registry
 from pyterrier_alg.engines.engine import Engine
-from pyterrier_alg.transformers import Program, engine, engines
+from pyterrier_alg.transformers import Bound, Program, engine, engines
 
 
 @pytest.mark.parametrize("name", engines())
@@ -71,15 +71,92 @@ def test_query_vectors():
     assert caught.value.modes[0].missing_columns == ["query_vec"]
 
 
-def test_a_program_for_topics_refuses_results():
+@pytest.mark.parametrize("name", engines())
+def test_over_results_it_re_ranks_them(name):
+    expected = pd.DataFrame(
+        {
+            "qid": ["1", "1", "2"],
+            "query": ["wave guide", "wave guide", "valve"],
+            "docno": ["d1", "d10", "é"],
+            "title": ["one", "ten", "e"],
+            "score": [1.5, 0.25, 2.0],
+            "rank": [0, 1, 0],
+        }
+    )
+    # Of query 1 the pool is d1, d2, d10, of which d2 has no row; of query 2 it is one record, the largest of its pool.
+    program = Program("0.5 (E @ query) + minmax(input)", SMALL, engine=name)
+    pd.testing.assert_frame_equal(program(RESULTS), expected)
+    assert program(RESULTS.sample(frac=1, random_state=1))["docno"].tolist() in (["d1", "d10", "é"], ["é", "d1", "d10"])
+
+
+def test_a_pool_needs_no_scores_where_the_program_does_not_name_them():
+    expected = Program("top(1, minmax(E @ query))", SMALL)(RESULTS)
+    assert expected["docno"].tolist() == ["d1", "é"] and expected["score"].tolist() == [1.0, 1.0]
+    for frame in (RESULTS.drop(columns=["score", "rank"]), RESULTS.assign(score=np.nan), RESULTS.assign(score="high")):
+        pd.testing.assert_frame_equal(Program("top(1, minmax(E @ query))", SMALL)(frame), expected)
+    with pytest.raises(AlgebraError, match="non_finite"):
+        Program("input", SMALL)(RESULTS.assign(score=np.nan))
+    with pytest.raises(AlgebraError, match="unknown_docno.*nobody"):
+        Program("E @ query", SMALL)(RESULTS.assign(docno=["nobody", "d1", "é", "d10"]))
+    with pytest.raises(AlgebraError, match="duplicate_docno"):
+        Program("E @ query", SMALL)(RESULTS.assign(docno="d1"))
+
+
+def test_a_program_that_names_its_input_needs_results():
+    program = Program("top(2, minmax(input) + 0.5 (E @ query))", SMALL)
     with pytest.raises(pt.validate.InputValidationError) as caught:
-        Program("E @ query", SMALL)(RESULTS)
-    assert caught.value.modes[0].extra_columns == ["docno"]
+        program(TOPICS)
+    assert caught.value.modes[0].missing_columns == ["docno", "score"]
+    assert pt.inspect.transformer_inputs(program) == [["qid", "docno", "query", "score"]]
+    assert "Program" in pt.schematic.draw(Bound(SMALL, "w") >> program)
+
+
+def test_one_pool_by_hand():
+    program = Program("top(2, minmax(input) + 0.5 (E @ query))", SMALL)
+    assert program.run(Topic("1", "valve", input={"d1": 3.0, "é": 1.0})).to_dict() == {"d1": 1.0, "é": 1.0}
+    assert Program("w", SMALL).run(Topic("1", pool=["é", "d10"])).to_dict() == {"é": 1.0}
+    assert Program("w", SMALL).run(Topic("1", pool=[])).to_dict() == {}
+    assert repr(program.over_pool()) == ("top(2, minmax(input) + 0.5 * (`input docnos` >> (E @ query)))")
+    assert pickle.loads(pickle.dumps(program.over_pool())) == program.over_pool()
+    taken = Program("`input docnos` >> w", SMALL.bind(**{"input docnos": {"d1"}}))
+    assert taken.run(Topic("1", pool=["d1", "d2"])).to_dict() == {"d1": 0.5}
+
+
+def test_vectors_see_the_whole_collection():
+    # The centroid is of d1 and é, wherever the program runs: a score does not hang on the pool.
+    program = Program("E @ centroid(E, support(lang) & (~ids('d10')))", SMALL)
+    whole = dict(zip(*program(TOPICS)[["docno", "score"]].to_dict("list").values(), strict=True))
+    found = program(RESULTS)
+    assert found["docno"].tolist() == ["d10", "d1", "é"] and found["score"].tolist() == [
+        whole[d] for d in found["docno"]
+    ]
+
+
+def test_scores_do_not_depend_on_the_pool():
+    topics = pd.DataFrame({"qid": ["1"], "query": ["wave guide"]})
+    program = Program("(E @ query) * log1p(length)", vaswani())
+    whole = program(topics)
+    pool = whole.sample(200, random_state=3)[["qid", "query", "docno"]]
+    kept = whole[whole["docno"].isin(pool["docno"])]
+    assert program(pool)[["docno", "score"]].to_numpy().tolist() == kept[["docno", "score"]].to_numpy().tolist()
+
+
+def test_columns_of_topics_that_it_does_not_name_may_be_anything():
+    two = SMALL.bind(qv=QueryVectors({"1": [1.0, 0.0]}, E))
+    odd = TOPICS.assign(query_vec=[np.ones(5), None])
+    pd.testing.assert_frame_equal(Program("E @ query", two)(odd)[["docno", "score"]],
+                                  Program("E @ query", SMALL)(TOPICS)[["docno", "score"]])  # fmt: skip
+    with pytest.raises(AlgebraError, match="no_query_vector.*'2'"):
+        Program("E @ qv", two)(TOPICS)
+    assert Program("E @ qv", two)(TOPICS.iloc[1:])["docno"].tolist() == ["d1", "d10", "é"]
 
 
 def test_a_query_may_have_no_results():
     assert Program("bm25(query)", SMALL)(TOPICS)["qid"].tolist() == ["1", "1"]
     assert Program("run", SMALL)(TOPICS[["qid"]])["docno"].tolist() == ["d2", "d1"]
+
+
+E = SMALL.operands["E"].space
 
 
 class Counting(Engine):
