@@ -3,6 +3,7 @@
 from pyterrier_alg.engines.registry import engine, engines
 from pyterrier_alg.transformers.combining import Fill, Minus, Per, Plus, Restrict, Rrf, Times
 from pyterrier_alg.transformers.compiling import compile_formula
+from pyterrier_alg.transformers.keeping import Keep
 from pyterrier_alg.transformers.leaves import Bound, BoundMask, Closeness, Field, Ids, Retrieve, Scan
 from pyterrier_alg.transformers.masks import Compare, DaysSince, IsIn, Support
 from pyterrier_alg.transformers.pipeline import PipelineEngine
@@ -44,6 +45,7 @@ __all__ = [
     "Forget",
     "Ids",
     "IsIn",
+    "Keep",
     "Log1p",
     "MaxNorm",
     "MinMax",

@@ -39,8 +39,13 @@ class Operator(Stage):
     def combine(self, inp: pd.DataFrame, topics: Topics) -> pd.DataFrame:
         """Combine what the operands give for an input that is valid."""
 
-    def compile(self) -> Self:
-        """The same, with each operand compiled."""
+    def compile(self) -> pt.Transformer:
+        """The program that it means, where it means one; else the same with each operand compiled."""
+        from pyterrier_alg.transformers.meaning import as_program
+
+        return as_program(self) or self._with_compiled()
+
+    def _with_compiled(self) -> Self:
         made = object.__new__(type(self))
         for name, value in self.__dict__.items():
             new = tuple(map(_compiled, value)) if isinstance(value, tuple) else _compiled(value)

@@ -46,6 +46,18 @@ class Stage(pt.Transformer):
         label = labels[0] if len(labels) == 1 and len(labels[0]) <= 20 else sign
         return {"label": label, "help_url": None}
 
+    def fuse_rank_cutoff(self, k: int) -> pt.Transformer | None:
+        """What PyTerrier puts in the place of `self % k`: a program that selects, where this is a retriever of ours."""
+        from pyterrier_alg.transformers.fusing import cut
+
+        return cut(self, k)
+
+    def fuse_right(self, right: pt.Transformer) -> pt.Transformer | None:
+        """What PyTerrier puts in the place of `self >> right`: a program, where both mean one."""
+        from pyterrier_alg.transformers.fusing import fuse
+
+        return fuse(self, right)
+
     def _settings(self) -> list[Any]:
         return [getattr(self, field.name) for field in fields(self)]
 
