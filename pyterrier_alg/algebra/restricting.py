@@ -7,7 +7,7 @@ is the mean of, does not hang on the pool, and neither does the score that a rec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from pyterrier_alg.algebra.expressions import Apply, Expression, Name, Retrieve, fold, walk
 from pyterrier_alg.algebra.formula import Formula
@@ -44,7 +44,7 @@ def restrict(formula: Formula, pool: Expression, types: Mapping[Expression, Type
     return _Restriction(formula, pool, types).formula()
 
 
-def fresh(name: str, taken: Sequence[str] | frozenset[str] | set[str]) -> str:
+def fresh(name: str, taken: Container[str]) -> str:
     """The name, or one like it that is not taken."""
     while name in taken:
         name += "'"

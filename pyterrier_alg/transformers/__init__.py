@@ -26,6 +26,7 @@ from pyterrier_alg.transformers.scores import (
 from pyterrier_alg.transformers.selecting import Mmr, Top
 from pyterrier_alg.transformers.sets import And, Not, Or
 from pyterrier_alg.transformers.steps import Forget, Recall, Remember
+from pyterrier_alg.transformers.tuning import Tunable
 from pyterrier_alg.transformers.where import Where
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "Support",
     "Times",
     "Top",
+    "Tunable",
     "Where",
     "ZScore",
     "compile_formula",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 import pyterrier as pt
@@ -20,6 +20,7 @@ from pyterrier_alg.algebra.formula import Formula
 from pyterrier_alg.algebra.kinds import Binding, Kind, Type
 from pyterrier_alg.algebra.operators import OPERATORS
 from pyterrier_alg.algebra.reading import as_formula, read_expression
+from pyterrier_alg.algebra.restricting import fresh
 from pyterrier_alg.engines.demand import demand
 from pyterrier_alg.transformers import leaves, scores
 from pyterrier_alg.transformers.parts import Part, Placed
@@ -30,6 +31,9 @@ from pyterrier_alg.transformers.translating import JOINING, STAGES, from_number,
 
 #: How many operators may stand inside each other before the inner ones become a step.
 DEEPEST = 25
+
+#: Follows the names of what a pipeline remembers of the whole collection.
+_EVERYWHERE = " of all records"
 
 _RESULTS = (Kind.RELATION, Kind.MASK)
 _COLUMNS = (Kind.TEXT_COLUMN, Kind.DATE_COLUMN)
@@ -45,7 +49,7 @@ def compile_formula(formula: Formula | Expression | str, collection: Source) -> 
 
     Returns:
         From a topics frame to a results frame. It can be drawn, taken apart and put into other pipelines. Over results
-        every leaf looks at the records that came in only.
+        every leaf looks at the records that came in only, and vectors at the whole collection, as in a `Program`.
 
     Raises:
         ProgramError: everything that can be found wrong before running, at once.
@@ -74,7 +78,7 @@ def compile_mask(expression: Expression, collection: Source) -> pt.Transformer:
     text = repr(expression)
     mask = read_expression(text)
     bindings = dict(_bindings(collection, [mask]))
-    scored = _fresh("S", bindings)
+    scored = fresh("S", bindings)
     bindings[scored] = Binding(Type(Kind.RELATION))
     checked = check(Formula((), Apply(">>", (mask, Name(scored))), text), bindings)
     return Compiler(Formula((), mask, text), collection, checked).pipeline()
@@ -84,7 +88,13 @@ class Compiler:
     """Compiles each distinct relation and mask of one formula once, parts before wholes."""
 
     def __init__(
-        self, formula: Formula, collection: Source, checked: Checked | None = None, *, placed: bool = False
+        self,
+        formula: Formula,
+        collection: Source,
+        checked: Checked | None = None,
+        *,
+        placed: bool = False,
+        everywhere: bool = False,
     ) -> None:
         """Begin with nothing compiled.
 
@@ -93,18 +103,24 @@ class Compiler:
             collection: has its operands.
             checked: what is known of it; it is checked where this is None.
             placed: whether stages say where in the formula they stand when something goes wrong in them.
+            everywhere: whether it sees the whole collection, also where results come in: so do the masks of vectors.
         """
-        self.formula, self.placed = formula, placed
+        self.formula, self.placed, self.everywhere = formula, placed, everywhere
         self.collection: Source = collection
         self.bindings = _bindings(collection, formula.expressions)
         self.checked = checked or check(formula, self.bindings)
         self.steps = dict(formula.steps)
-        self.plain = Plain(self.steps, self.name)
+        self.plain = Plain(self.steps, self.mask_name)
         self.parts: dict[Expression, Part] = {}
         self.remembered: list[Remember] = []
         self.names: dict[Expression, str] = {}
         self.numbers = itertools.count(1)
         self.uses = _uses(formula)
+        # What masks of vectors are made of is compiled apart.
+        self.beyond: Compiler = self
+        if not everywhere:
+            self.beyond = Compiler(formula, collection, self.checked, placed=placed, everywhere=True)
+            return
         for node in walk(*formula.expressions):
             if is_centroid(node) and not isinstance(node.parts[1], Name):
                 self.name(node.parts[1])
@@ -112,9 +128,10 @@ class Compiler:
     def pipeline(self) -> pt.Transformer:
         """The pipeline of the formula's result, after what it remembers."""
         result = self.part(self.formula.result)
-        if not self.remembered:
+        remembered = [*self.beyond.remembered, *self.remembered]
+        if not remembered:
             return result.transformer
-        return pt.Compose(*self.remembered, *result.stages, Forget())
+        return pt.Compose(*remembered, *result.stages, Forget())
 
     def kind(self, node: Expression) -> Kind | None:
         """The kind of an expression; None for a count."""
@@ -132,15 +149,21 @@ class Compiler:
         if (chain := self.chain(node)) is not None:
             return [term for term in (chain[0], *(term for _, term in chain[1])) if self.kind(term) in _RESULTS]
         below = [part for part in node.parts if self.kind(part) in _RESULTS]
+        return [*below, *self.vector_masks(node)] if self.everywhere else below
+
+    def vector_masks(self, node: Expression) -> list[Expression]:
+        """The masks that the vectors of a node are made of."""
         vectors = [part for part in node.parts if self.kind(part) is Kind.VECTOR]
-        return [*below, *(mask for vector in vectors for mask in self.plain.masks(vector))]
+        return [mask for vector in vectors for mask in self.plain.masks(vector)]
 
     def visit(self, node: Expression) -> Part:
         """The pipeline of a relation or mask whose needs are compiled."""
         kind = self.kind(node)
+        for mask in [] if self.everywhere else self.vector_masks(node):
+            self.beyond.part(mask)
         if isinstance(node, Name):
             if node.name in self.steps:
-                return self.remember(node.name, self.parts[self.steps[node.name]], kind)
+                return self.remember(self.step_name(node.name), self.parts[self.steps[node.name]], kind)
             leaf = leaves.Bound if kind is Kind.RELATION else leaves.BoundMask
             return Part((leaf(self.collection, node.name),))
         if isinstance(node, Retrieve):
@@ -170,7 +193,7 @@ class Compiler:
 
     def remember(self, name: str, part: Part, kind: Kind | None) -> Part:
         """Make a part a step of the pipeline; what recalls it."""
-        self.remembered.append(Remember(name, part.transformer))
+        self.remembered.append(Remember(name, part.transformer, everywhere=self.everywhere))
         return Part((Recall(name, scored=kind is Kind.RELATION),))
 
     def name(self, node: Expression) -> str:
@@ -181,7 +204,18 @@ class Compiler:
 
     def fresh(self) -> str:
         """A name that no operand and no step has."""
-        return _fresh(f"part {next(self.numbers)}", self.bindings.keys() | self.steps.keys())
+        name = f"part {next(self.numbers)}{_EVERYWHERE if self.everywhere else ''}"
+        return fresh(name, self.bindings.keys() | self.steps.keys())
+
+    def step_name(self, step: str) -> str:
+        """What the pipeline calls a step of the formula."""
+        return fresh(step + _EVERYWHERE, self.bindings.keys() | self.steps.keys()) if self.everywhere else step
+
+    def mask_name(self, mask: Expression) -> Expression:
+        """The name of a vector's mask: an operand's, or what the pipeline remembers of the whole collection."""
+        if isinstance(mask, Name):
+            return Name(self.beyond.step_name(mask.name)) if mask.name in self.steps else mask
+        return Name(self.beyond.name(mask))
 
     def chain(self, node: Expression) -> tuple[Expression, list[tuple[str, Expression]]] | None:
         """A left-deep chain of one sort of operator as its first term and the others, each with its operator."""
@@ -291,9 +325,3 @@ def _uses(formula: Formula) -> Counter[Expression]:
 
 def _bindings(collection: Source, expressions: Iterable[Expression]) -> Mapping[str, Binding]:
     return collection.bindings(["qid", "query", *columns_needed(*expressions)])
-
-
-def _fresh(name: str, taken: Container[str]) -> str:
-    while name in taken:
-        name += "'"
-    return name

@@ -15,12 +15,12 @@ class Plain:
     inside a vector is left to the pipeline, and its name put in its place.
     """
 
-    def __init__(self, steps: Mapping[str, Expression], name: Callable[[Expression], str]) -> None:
+    def __init__(self, steps: Mapping[str, Expression], name: Callable[[Expression], Expression]) -> None:
         """Begin with nothing known.
 
         Args:
             steps: of the formula, by name.
-            name: names a mask that the formula does not name.
+            name: the name that a vector's mask has in the pipeline.
         """
         self._steps, self._name = steps, name
         self._known: dict[Expression, Expression] = {}
@@ -54,8 +54,7 @@ class Plain:
             return node
         if is_centroid(node):
             matrix, mask = node.arguments
-            named = mask if isinstance(mask, Name) else Name(self._name(mask))
-            return Apply(node.operator, (self._known[matrix], named), span=node.span)
+            return Apply(node.operator, (self._known[matrix], self._name(mask)), span=node.span)
         arguments = tuple(self._known[argument] for argument in node.arguments)
         return node if arguments == node.arguments else Apply(node.operator, arguments, node.options, span=node.span)
 

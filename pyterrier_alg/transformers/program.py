@@ -125,6 +125,24 @@ class Program(Stage):
         settings = {"formula": self.formula.unicode, "collection": self.collection.name, "engine": self.engine}
         return {"label": "Program", "help_url": None, "settings": settings}
 
+    def with_numbers(self, **numbers: float) -> Program:
+        """The same program with other values for some of its collection's numbers.
+
+        Args:
+            **numbers: by name, each of which is bound to a number.
+
+        Raises:
+            BindingError: as `Collection.with_numbers`.
+            ProgramError: `division_by_zero`, `bad_parameter`, `non_finite`, where the program cannot have these values.
+
+        Example:
+            >>> from pyterrier_alg import Program, vaswani
+            >>> program = Program("top(10, alpha * (E @ query))", vaswani().bind(alpha=0.5))
+            >>> program.with_numbers(alpha=2).run("wave guide").scores[0] / program.run("wave guide").scores[0]
+            np.float64(4.0)
+        """
+        return Program(self.formula, self.collection.with_numbers(**numbers), engine=self.engine)
+
     def over_pool(self) -> Formula:
         """What the program means over results, written out.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ class Remember(Stage):
     Args:
         step: its name.
         stage: gives results, or a mask.
+        everywhere: whether the stage gets the queries alone, also where results come in: it sees the whole collection.
 
     Example:
         >>> Remember("pool", bm25 % 52) >> Recall("pool") >> Remember("scaled", ...)  # doctest: +SKIP
@@ -44,10 +45,13 @@ class Remember(Stage):
 
     step: str
     stage: pt.Transformer
+    everywhere: bool = field(default=False, kw_only=True)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Add the step to the queries' steps."""
-        found = self.stage.transform(inp.copy())
+        # Without queries the stage says what it needs.
+        alone = self.everywhere and "qid" in inp.columns
+        found = self.stage.transform(Topics.of(inp).frame.copy() if alone else inp.copy())
         topics = Topics.of(inp)
         scored = "score" in found.columns
         rows = Rows.of(found, self.stage, scored=scored)
@@ -66,7 +70,7 @@ class Remember(Stage):
 
     def compile(self) -> pt.Transformer:
         """The same, with the stage compiled."""
-        return Remember(self.step, self.stage.compile())
+        return replace(self, stage=self.stage.compile())
 
 
 @dataclass(frozen=True, repr=False)

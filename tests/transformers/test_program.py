@@ -1,19 +1,27 @@
 """Programs as transformers."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
+from hypothesis import HealthCheck, assume, given, note, settings
+from hypothesis import strategies as st
+from programs import described, programs
 from stages import RESULTS, SMALL, TOPICS
 
-from pyterrier_alg.algebra import AlgebraError, EvaluationError, ProgramError, parse
+from pyterrier_alg.algebra import AlgebraError, EvaluationError, Name, ProgramError, UnsupportedError, check, parse
+from pyterrier_alg.algebra.formula import operand_names
+from pyterrier_alg.algebra.restricting import restrict
 from pyterrier_alg.collection import QueryVectors, vaswani
+from pyterrier_alg.collection.operands import MaskOperand
 from pyterrier_alg.collection.topics import Topic
 from pyterrier_alg.engines import registry
 from pyterrier_alg.engines.engine import Engine
-from pyterrier_alg.transformers import Bound, Program, engine, engines
+from pyterrier_alg.transformers import Bound, Program, compile_formula, engine, engines
+from pyterrier_alg.transformers.sources import OneScope
 
 
 @pytest.mark.parametrize("name", engines())
@@ -215,3 +223,33 @@ def test_an_experiment_over_vaswani():
 def test_engines_are_made_once_by_name():
     assert engine("sqlite") is engine("sqlite") and engine("pipeline").name == "pipeline"
     assert [engine(name).name for name in engines()] == list(registry._HOMES)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(case=programs(excluded=("curved", "decay")), seed=st.integers(0, 5))
+def test_a_compiled_pipeline_re_ranks_as_the_program_does(case, seed):
+    formula, scope = case
+    assume("input" not in operand_names(formula))
+    pool = [docno for i, docno in enumerate(scope.docnos.tolist()) if (i * 7 + seed) % 3]
+    frame = pd.DataFrame({"qid": ["1"] * len(pool), "query": scope.operands["query"].value, "docno": pool})
+    frame = frame.astype({"qid": "str", "query": "str", "docno": "str"})
+    mask = MaskOperand(np.array([scope.position(docno) for docno in pool], dtype=np.int64))
+    scope = replace(scope, operands={**scope.operands, "the pool": mask})
+    try:
+        over_pool = restrict(formula, Name("the pool"), check(formula, scope.bindings).types)
+        pipeline = compile_formula(formula, OneScope(scope))
+    except ProgramError:
+        assume(False)
+    except UnsupportedError:
+        assume(False)
+    note(described(over_pool, scope))
+
+    def outcome(run):
+        try:
+            return run()
+        except AlgebraError as error:
+            return error.code
+
+    expected = outcome(lambda: engine("definition").run(over_pool, scope).to_dict())
+    found = outcome(lambda: dict(zip(*pipeline(frame)[["docno", "score"]].to_dict("list").values(), strict=True)))
+    assert found == expected
