@@ -63,7 +63,7 @@ def _is_reserved(known: Known, node: Name) -> bool:
         hints = {
             "query": 'run the program for a query: run("text"), or --query and --topic on the command line',
             "query_vec": "give the topics a query_vec column",
-            "input": "it is what comes in where a program re-ranks results; here a program takes topics",
+            "input": "it is what comes in where a program re-ranks results; none came in here",
         }
         message, hint = f"{node.name!r} is not bound here", hints.get(node.name, f"bind {node.name}")
     else:
