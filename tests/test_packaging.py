@@ -3,14 +3,18 @@
 import ast
 import configparser
 import importlib
+import os
 import subprocess
 import sys
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
+import pyterrier as pt
 import pytest
 
 import pyterrier_alg
+from pyterrier_alg import Program
+from pyterrier_alg.datasets import VaswaniDataset
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pyterrier_alg"
@@ -23,8 +27,10 @@ ROOMS = (
     "exact",
     "relation",
     "collection",
+    "datasets",
     "engines",
     "transformers",
+    "evaluation",
     "laws",
     "parity",
     "cli",
@@ -44,14 +50,64 @@ def test_every_folder_with_modules_is_a_listed_package():
     assert listed == found | {"pyterrier_alg.data"}
 
 
-@pytest.mark.parametrize("group", ["console_scripts", "pyterrier.artifact"])
-def test_entry_points_are_installed_and_load(group):
-    text = _settings()["options.entry_points"][group]
-    wanted = dict(map(str.strip, line.split("=")) for line in text.strip().splitlines())
-    ours = {e.name: e for e in entry_points(group=group) if e.value.startswith("pyterrier_alg")}
-    assert {name: entry.value for name, entry in ours.items()} == wanted
-    for entry in ours.values():
-        assert callable(entry.load())
+def _stated(group):
+    """What setup.cfg registers in a group: name to object."""
+    lines = _settings()["options.entry_points"][group].strip().splitlines()
+    return dict(map(str.strip, line.split("=")) for line in lines)
+
+
+GROUPS = list(_settings()["options.entry_points"])
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_entry_points_are_installed(group):
+    ours = {e.name: e.value for e in entry_points(group=group) if e.value.startswith("pyterrier_alg")}
+    assert ours == _stated(group)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_entry_points_load(group):
+    for name, value in _stated(group).items():
+        loaded = EntryPoint(name, value, group).load()
+        assert loaded is pyterrier_alg if group == "pyterrier.modules" else callable(loaded), name
+
+
+def test_pyterrier_finds_what_is_registered():
+    assert isinstance(pt.get_dataset("alg:vaswani"), VaswaniDataset)
+    assert "alg:vaswani" in set(pt.datasets.list_datasets()["dataset"])
+    with pytest.raises(KeyError, match="alg:nothing"):
+        pt.get_dataset("alg:nothing")
+    assert pt.alg is pyterrier_alg and pt.alg.Program is Program and pt.alg.laws.__name__ == "pyterrier_alg.laws"
+
+
+@pytest.mark.parametrize(
+    "statement", ["import pyterrier", "import pyterrier_alg, pyterrier", "import pyterrier_alg.collection"]
+)
+def test_it_loads_with_pyterrier_in_any_order(statement):
+    assert _python(f"{statement}\nimport pyterrier as pt\nprint(pt.alg.vaswani(bm25='counts'))").startswith(
+        "<Collection"
+    )
+
+
+def test_loading_it_with_pyterrier_loads_nothing_more():
+    code = "import sys, pyterrier\nprint(*sorted(name for name in sys.modules if name.startswith('pyterrier_alg')))"
+    assert _python(code).split() in ([], ["pyterrier_alg", "pyterrier_alg._version"])
+    code = "import sys, pyterrier_alg\nprint(*sorted({name.split('.')[0] for name in sys.modules}))"
+    assert not {"pyterrier", "numpy", "pandas", "lark"} & set(_python(code).split())
+
+
+def _python(code, **environment):
+    """What a Python of its own prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def _room(module):
@@ -94,17 +150,35 @@ def test_every_public_name_is_there():
             assert hasattr(module, name), f"{module.__name__}.{name}"
 
 
-def test_importing_needs_no_java_and_no_network():
-    code = (
-        "import socket, sys\n"
-        "def refuse(*a, **k): raise OSError('network')\n"
-        "socket.socket.connect = refuse\n"
-        "import pyterrier_alg\n"
-        "from pyterrier_alg import Program, vaswani\n"
-        "assert 'jnius' not in sys.modules and 'duckdb' not in sys.modules and 'apsw' not in sys.modules\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=120)
-    assert done.returncode == 0, done.stderr
+#: Whatever would open a connection, start Java or read the texts is refused.
+_ALONE = """
+import socket, subprocess, sys
+def refuse(*a, **k): raise OSError("nothing outside this process")
+socket.socket.connect = socket.getaddrinfo = socket.create_connection = subprocess.Popen = refuse
+sys.modules["jnius"] = None
+import pyterrier_alg, pyterrier as pt
+from pyterrier_alg import Program, vaswani
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "assert not {'duckdb', 'apsw', 'sqlglot', 'pyterrier_pisa'} & set(sys.modules)",
+        "for bm25 in ('recorded', 'live', 'terrier', 'pisa', 'counts'):\n"
+        "    c = vaswani(bm25=bm25)\n"
+        "    program = Program('top(10, bm25(query) + (E @ query))', c)\n"
+        "    assert all(map(repr, (c, program, c.orient(), c.orient('bm25'), c.at().operands['bm25'].retriever)))\n"
+        "    assert str(program) and 'Program' in pt.schematic.draw(program)",
+        "from pyterrier_alg.datasets import VaswaniDataset\n"
+        "dataset = VaswaniDataset()\n"
+        "assert repr(dataset) and len(dataset.get_topics()) == 93 and len(dataset.get_qrels()) == 2083",
+        "assert len(Program('top(10, bm25(query))', vaswani(bm25='counts')).run('wave guides')) == 10",
+    ],
+    ids=["import", "shown and drawn", "dataset", "search"],
+)
+def test_there_is_no_network_and_no_java(code, tmp_path):
+    _python(_ALONE + code, IR_DATASETS_HOME=str(tmp_path))
 
 
 def test_the_version_is_said_once():

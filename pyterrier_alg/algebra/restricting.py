@@ -39,7 +39,7 @@ def restrict(formula: Formula, pool: Expression, types: Mapping[Expression, Type
         >>> known = {"S": Binding(Type(Kind.RELATION)), "m": Binding(Type(Kind.MASK))}
         >>> formula = parse("top(5, minmax(S) + (m >> S))")
         >>> restrict(formula, Name("pool"), check(formula, known).types)
-        top(5, minmax(pool >> S) + (pool & m >> (pool >> S)))
+        top(5, minmax(pool >> S) + ((pool & m) >> (pool >> S)))
     """
     return _Restriction(formula, pool, types).formula()
 

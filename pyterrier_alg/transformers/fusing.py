@@ -23,7 +23,7 @@ def fuse(left: pt.Transformer, right: pt.Transformer) -> Program | None:
     Example:
         >>> from pyterrier_alg import vaswani
         >>> fuse(Scan(vaswani(), "E") >> Scale(2), Top(3))
-        Program('top(3, 2.0 * (E @ query))', vaswani)
+        Program('top(3, 2 * (E @ query))', vaswani)
     """
     if isinstance(right, Top):
         return cut(left, right.k)

@@ -19,6 +19,7 @@ from pyterrier_alg.algebra.kinds import Binding
 from pyterrier_alg.algebra.reading import as_formula
 from pyterrier_alg.algebra.restricting import fresh, restrict
 from pyterrier_alg.collection.collection import Collection
+from pyterrier_alg.collection.lexical import search_together
 from pyterrier_alg.collection.operands import Scope
 from pyterrier_alg.collection.topics import Topic
 from pyterrier_alg.engines.registry import check_engine, engine
@@ -165,7 +166,7 @@ class Program(Stage):
 
     def _run(self, topics: Sequence[Topic | None]) -> list[ScoredRelation]:
         runner = engine(self.engine)
-        scopes = [self._scope(topic) for topic in topics]
+        scopes = search_together(self.formula, [self._scope(topic) for topic in topics])
         if any(topic is not None and topic.docnos is not None for topic in topics):
             return runner.run_all(self._restricted[0], scopes)
         if scopes and scopes[0].shared.issuperset(operand_names(self.formula)):

@@ -3,16 +3,18 @@
 import os
 import pickle
 import shutil
-from importlib.util import find_spec
+import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pyterrier as pt
 import pytest
 
-from pyterrier_alg.algebra import AlgebraError, BindingError, MissingExtraError, parse
+from pyterrier_alg import Program
+from pyterrier_alg.algebra import AlgebraError, BindingError, EvaluationError, MissingExtraError, parse
 from pyterrier_alg.collection import Collection, Retriever, Topic, vaswani
-from pyterrier_alg.collection.lexical import RecordedRetriever, TerrierRetriever, bag
+from pyterrier_alg.collection.lexical import PisaRetriever, RecordedRetriever, TerrierRetriever, bag
 from pyterrier_alg.collection.vaswani_data import load_vaswani
 from pyterrier_alg.engines.vectorised import VectorisedEngine
 
@@ -24,9 +26,10 @@ needs_texts = pytest.mark.skipif(
     not (TEXTS / "docs.txt").is_file(), reason="Vaswani's texts are not here: IR_DATASETS_HOME has no vaswani/docs.txt"
 )
 needs_terrier = pytest.mark.skipif(
-    find_spec("jnius") is None or not (shutil.which("java") or os.environ.get("JAVA_HOME")),
-    reason="Terrier needs Java and pip install 'pyterrier-alg[terrier]'",
+    not TerrierRetriever.installed(), reason="Terrier needs Java and pip install 'pyterrier-alg[terrier]'"
 )
+needs_pisa = pytest.mark.skipif(not PisaRetriever.installed(), reason="PISA needs pip install 'pyterrier-alg[pisa]'")
+PROVIDERS = [pytest.param(TerrierRetriever, marks=needs_terrier), pytest.param(PisaRetriever, marks=needs_pisa)]
 
 
 @pytest.fixture
@@ -99,12 +102,39 @@ def test_any_pyterrier_retriever():
     assert run('bm25("x")', Results(FOUND[:0])) == []
 
 
+class Failing(pt.Transformer):
+    """Has a query language, and a mistake in it."""
+
+    def transform(self, topics):
+        raise SyntaxError(f"cannot read {topics['query'].iloc[0]}")
+
+    def __repr__(self):
+        return "Failing()"
+
+
+def test_a_retriever_that_fails_is_named():
+    with pytest.raises(AlgebraError, match=r"Failing\(\) cannot search 'x\(': SyntaxError: cannot read x\(") as caught:
+        run('bm25("x(")', Failing())
+    assert caught.value.code == "failed_search" and isinstance(caught.value, EvaluationError)
+
+
+def test_a_docno_that_the_collection_lacks_is_named():
+    with pytest.raises(EvaluationError, match="'foreign'") as caught:
+        run('bm25("x")', Results(pd.DataFrame({"docno": ["foreign"], "score": [1.0]})))
+    assert caught.value.code == "unknown_record"
+
+
 @pytest.mark.parametrize(
     "frame",
     [
         pd.DataFrame({"docno": ["a", "a"], "score": [1.0, 2.0]}),
         pd.DataFrame({"docno": [1], "score": [1.0]}),
         pd.DataFrame({"docno": ["a"], "score": [float("nan")]}),
+        pd.DataFrame({"docno": ["a"], "score": ["much"]}),
+        pd.DataFrame({"docno": ["a"], "score": [None]}),
+        pd.DataFrame({"docno": ["a"]}),
+        pd.DataFrame({"qid": ["1"], "query": ["x"]}),
+        [{"docno": "a", "score": 1.0}],
     ],
 )
 def test_results_that_are_no_relation(frame):
@@ -128,51 +158,209 @@ def test_words():
     assert bag("Wave GUIDES, wave") == "guides wave wave" and bag("...") == ""
 
 
-def test_a_missing_extra_is_named(monkeypatch):
-    monkeypatch.setattr("pyterrier_alg.collection.lexical.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pyterrier-alg\[terrier\]"):
-        TerrierRetriever("some texts", list, ["a"]).search("wave", 5)
+FIVE = {
+    "a": "wave guides and wave guides",
+    "b": "a wave",
+    "c": "valve amplifiers",
+    "d": "",
+    "long é name" * 40: "guides",
+}
 
 
-@needs_terrier
+def documents(texts):
+    return partial(list, [{"docno": docno, "text": text} for docno, text in reversed(texts.items())])
+
+
+@pytest.fixture(scope="module", params=PROVIDERS)
+def five(request):
+    return request.param("five texts", documents(FIVE), list(FIVE))
+
+
+@pytest.mark.parametrize(
+    ("retriever", "module", "extra"),
+    [(TerrierRetriever, "jnius", "terrier"), (PisaRetriever, "pyterrier_pisa", "pisa")],
+)
+def test_a_missing_extra_is_named(retriever, module, extra, monkeypatch):
+    # As where it is not installed.
+    monkeypatch.setitem(sys.modules, module, None)
+    assert not retriever.installed()
+    with pytest.raises(MissingExtraError, match=rf"pyterrier-alg\[{extra}\]"):
+        retriever("some texts", list, ["a"]).search("wave", 5)
+
+
+@pytest.mark.parametrize("retriever", PROVIDERS)
 @pytest.mark.parametrize(
     ("corpus", "told"),
     [
         (lambda: 1 / 0, "division by zero"),
+        (lambda: [{"docno": "a"}], "'text'"),
         (lambda: [{"docno": "a", "text": "wave"}], "not those"),
+        (lambda: [{"docno": docno, "text": "wave"} for docno in "aab"], "not those"),
+        (lambda: [{"docno": docno, "text": "wave"} for docno in "abc"], "not those"),
+        (lambda: [{"docno": "a", "text": "wave"}, {"docno": "b", "text": None}], "the text of 'b' is a NoneType"),
     ],
 )
-def test_missing_texts_are_named(corpus, told):
+def test_missing_texts_are_named(retriever, corpus, told):
     with pytest.raises(AlgebraError, match=told) as caught:
-        TerrierRetriever("some texts", corpus, ["a", "b"]).search("wave", 5)
+        retriever("some texts", corpus, ["a", "b"]).search("wave", 5)
     assert caught.value.code == "missing_texts" and "some texts" in str(caught.value)
 
 
-@needs_terrier
-def test_terrier_over_a_few_texts():
-    texts = {"a": "wave guides and wave guides", "b": "a wave", "c": "valve amplifiers", "d": "", "long name": "guides"}
-    documents = [{"docno": docno, "text": text} for docno, text in texts.items()]
-    retriever = TerrierRetriever("five texts", lambda: documents, list(texts))
-    found = retriever.search('Guides (of) the WAVE: guides^2 +valve "x', 10)
-    assert set(found) == {"a", "b", "c", "long name"}
+def test_texts_of_any_docno_are_found_in_rank_order(five):
+    found = five.search('Guides (of) the WAVE: guides^2 +valve "x', 10)
+    assert set(found) == set(FIVE) - {"d"}
     assert list(found.items()) == sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
-    assert list(retriever.search("wave guides", 1)) == list(retriever.search("guides wave", 9))[:1]
-    assert retriever.search("?!", 5) == {} == retriever.search("unheard", 5)
+    assert list(five.search("wave guides", 1)) == ["a"]
+
+
+@pytest.mark.parametrize("plain", ["wave", "wave guides", "valve"])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "{}?!",
+        '"{}',
+        "+({})",
+        "{} \x00",
+        "é {} ✓",
+        "{}\ud800",
+        "\n{}\r\t",
+        "{} :",
+        "#({}",
+        "{} )^",
+        "<{}>",
+        "~{} *",
+        "{} and the",
+    ],
+)
+def test_what_is_no_word_is_no_query_language(five, plain, noise):
+    assert five.search(noise.format(plain), 9) == five.search(plain, 9) != {}
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "?!", '"', "\x00", "\ud800", "ψ 日本", "unheard", "the of and"])
+def test_nothing_is_found_for_what_no_text_has(five, text):
+    assert five.search(text, 5) == {}
+
+
+def test_long_texts(five):
+    assert set(five.search("wave " * 20_000, 5)) == {"a", "b"}
+    assert five.search("x" * 100_000, 5) == {}
+    assert set(five.search(" ".join(f"w{i}" for i in range(1_000)) + " valve", 5)) == {"c"}
+
+
+def test_neither_the_order_of_words_nor_the_process_matters(five):
+    expected = list(five.search("guides valve wave", 9).items())
+    assert list(five.search("wave guides valve", 9).items()) == expected and len(expected) == 4
+    assert list(pickle.loads(pickle.dumps(five)).search("valve wave guides", 9).items()) == expected
+
+
+@pytest.mark.parametrize("retriever", PROVIDERS)
+def test_texts_of_whatever_characters(retriever):
+    texts = {
+        "nul": "wave\x00guides",
+        "half": "\ud800 wave",
+        "lines": "wave\r\n\x85\u2028guides\t",
+        "marked": "<b>wave</b> &lt;",
+        "quoted": '{"text": "wave"}',
+        "long": "x" * 100_000 + " wave",
+        "foreign": "ψ 日本 café",
+        "empty": "",
+    }
+    live = retriever("texts", documents(texts), list(texts))
+    assert set(live.search("wave", 99)) == set(texts) - {"foreign", "empty"}
+    assert set(live.search("guides", 99)) == {"nul", "lines"}
+
+
+def test_many_queries_are_what_each_is(five):
+    texts = ["wave", "", "valve guides", "wave", "unheard", "?wave!"]
+    for depth in (1, 2, 100):
+        one_by_one = [list(five.search(text, depth).items()) for text in texts]
+        assert [list(found.items()) for found in five.search_all(texts, depth)] == one_by_one
+    assert five.search_all([], 3) == []
+
+
+@pytest.mark.parametrize("retriever", PROVIDERS)
+@pytest.mark.parametrize("texts", [{}, {"a": ""}, {"a": "?", "b": " "}])
+def test_texts_without_words(retriever, texts):
+    assert retriever("nothing", documents(texts), list(texts)).search("wave", 5) == {}
+
+
+@pytest.mark.parametrize("retriever", PROVIDERS)
+def test_a_live_operand_in_a_program(retriever):
+    texts = dict(list(FIVE.items())[:3])
+    live = retriever("three texts", documents(texts), list(texts))
+    assert [docno for docno, _ in run("top(2, bm25(query))", live, Topic("1", "wave (guides)"))] == ["a", "b"]
+    assert repr(live) == f"<{retriever.__name__}: {live.identity}>" and "three texts" in live.identity
+    orientation = Collection(list(texts)).bind(bm25=live).orient("bm25")
+    assert live.identity in str(orientation)
+
+
+@needs_pisa
+def test_an_index_of_pisas_own_as_an_operand(tmp_path):
+    from pyterrier_pisa import PisaIndex
+
+    index = PisaIndex(str(tmp_path / "index"), text_field="text").index(documents(SHORT)())
+    check_an_own_index(index.bm25(), list(SHORT))
 
 
 @needs_terrier
-@needs_texts
-def test_live_vaswani_is_what_was_recorded(tmp_path, monkeypatch):
+def test_an_index_of_terriers_own_as_an_operand(tmp_path):
+    index = pt.IterDictIndexer(str(tmp_path / "index"), meta={"docno": 20}).index(documents(SHORT)())
+    check_an_own_index(pt.rewrite.tokenise() >> pt.terrier.Retriever(index, wmodel="BM25"), list(SHORT))
+
+
+SHORT = {"d1": "wave guides and wave guides", "d2": "a wave", "d3": "valve amplifiers"}
+
+
+def check_an_own_index(retriever, docnos):
+    topics = pd.DataFrame({"qid": ["1", "2", "3"], "query": ["wave (guides)", "valve!", "unheard"]})
+    program = Program("top(1, bm25(query))", Collection(docnos).bind(bm25=retriever))
+    assert program.transform(topics)[["qid", "docno"]].values.tolist() == [["1", "d1"], ["2", "d3"]]
+    lacking = Program("top(1, bm25(query))", Collection(["d1", "d2"]).bind(bm25=retriever))
+    with pytest.raises(EvaluationError, match="'d3', which the collection does not have"):
+        lacking.transform(topics)
+
+
+@needs_pisa
+@pytest.mark.parametrize("threads", [1, 2])
+def test_pisa_cuts_ties_by_docno(threads):
+    texts = {f"d{i}": "wave" if i % 2 else "wave and more of it" for i in range(300)}
+    retriever = PisaRetriever("ties", documents(texts), list(texts), threads=threads)
+    everything = list(retriever.search("wave", 300).items())
+    assert [docno for docno, _ in everything[:150]] == sorted(docno for docno in texts if int(docno[1:]) % 2)
+    for depth in (1, 2, 30, 149, 150, 151, 299):
+        assert list(retriever.search("wave", depth).items()) == everything[:depth]
+
+
+@pytest.fixture
+def texts_home(tmp_path, monkeypatch):
     # A copy, since ir_datasets writes beside the texts.
     home = tmp_path / "vaswani"
     home.mkdir()
     for name in ("docs.txt", "queries.txt", "qrels.txt"):
         shutil.copyfile(TEXTS / name, home / name)
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+
+
+@needs_terrier
+@needs_texts
+def test_live_vaswani_is_what_was_recorded(texts_home):
     data, live = load_vaswani(), vaswani(bm25="terrier").at().operands["bm25"].retriever
     topics = data.topics().set_index("qid")["query"]
-    for qid in ("1", "47", "93"):
+    qids = ["1", "47", "93"]
+    for qid, found in zip(qids, live.search_all([topics[qid] for qid in qids], 1000), strict=True):
         expected = data.run(qid)
-        found = live.search(topics[qid], 1000)
         assert list(found.items()) == list(zip(expected["docno"], expected["score"], strict=True))
     assert len(live.search("wave guide design", 7)) == 7
+
+
+@needs_pisa
+@needs_texts
+def test_pisa_over_vaswani_is_a_total_order_at_any_depth(texts_home):
+    data = load_vaswani()
+    live = vaswani(bm25="pisa").at().operands["bm25"].retriever
+    topics = data.topics()["query"].tolist()[:20]
+    deep, *shallow = (live.search_all(topics, depth) for depth in (1000, 10, 333))
+    for whole, *parts in zip(deep, *shallow, strict=True):
+        order = list(whole.items())
+        assert order == sorted(order, key=lambda pair: (-pair[1], pair[0])) and len(order) > 500
+        assert all(list(part.items()) == order[: len(part)] for part in parts)

@@ -2,13 +2,15 @@
 
 import pickle
 import shutil
+import sys
 import threading
 
 import numpy as np
 import pytest
 
 from pyterrier_alg.algebra import AlgebraError, parse
-from pyterrier_alg.collection import Collection, Topic, vaswani
+from pyterrier_alg.collection import Topic, vaswani
+from pyterrier_alg.collection.lexical import PisaRetriever, TerrierRetriever
 from pyterrier_alg.collection.signed_hash import SignedHashEncoder
 from pyterrier_alg.collection.vaswani_data import load_vaswani, vaswani_folder
 from pyterrier_alg.engines.vectorised import VectorisedEngine
@@ -81,8 +83,50 @@ def test_other_text_says_how_to_search_it():
     with pytest.raises(AlgebraError) as caught:
         run('bm25("unheard of")', vaswani())
     assert caught.value.code == "unrecorded_query"
-    for told in ("pip install 'pyterrier-alg[terrier]'", "Java 11", 'vaswani(bm25="terrier")', "ir_datasets"):
+    for told in (
+        'vaswani(bm25="counts"), which needs nothing',
+        "'pyterrier-alg[terrier]'",
+        "Java 11",
+        "'pyterrier-alg[pisa]'",
+    ):
         assert told in caught.value.hint
+    assert len(run('top(5, bm25("unheard of"))', vaswani(bm25="counts"))) == 5
+
+
+@pytest.mark.parametrize(
+    ("bm25", "told"),
+    [
+        ("recorded", "Terrier 5.11 BM25 over irds:vaswani, recorded"),
+        ("terrier", "Terrier BM25 over irds:vaswani"),
+        ("pisa", "PISA BM25 over irds:vaswani (k1=0.9, b=0.4)"),
+        ("counts", "BM25 over the term counts of vaswani (k1=1.2, b=0.75)"),
+    ],
+)
+def test_every_provider_says_what_it_is_and_is_made_only_when_asked(bm25, told):
+    c = vaswani(bm25=bm25)
+    assert c.orient("bm25").to_dict()["operand"]["identity"] == told
+    again = pickle.loads(pickle.dumps(c)).at().operands["bm25"].retriever
+    assert (again.identity, again.default_depth) == (told, 1000)
+    assert (c == vaswani()) is (bm25 == "recorded")
+
+
+def test_live_without_texts_is_the_counts(monkeypatch, tmp_path):
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+    assert vaswani(bm25="live") is vaswani(bm25="counts")
+
+
+def test_live_with_texts_is_the_best_that_is_installed(monkeypatch, tmp_path):
+    # Nothing is read: whether the file is there is what counts.
+    (tmp_path / "vaswani").mkdir()
+    (tmp_path / "vaswani" / "docs.txt").touch()
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+    expected = ["terrier"] * TerrierRetriever.installed() + ["pisa"] * PisaRetriever.installed() + ["counts"]
+    assert vaswani(bm25="live") is vaswani(bm25=expected[0])
+    # As where it is not installed.
+    monkeypatch.setitem(sys.modules, "jnius", None)
+    assert vaswani(bm25="live") is vaswani(bm25="pisa" if PisaRetriever.installed() else "counts")
+    monkeypatch.setitem(sys.modules, "pyterrier_pisa", None)
+    assert vaswani(bm25="live") is vaswani(bm25="counts")
 
 
 def test_the_same_parameters_give_the_same_collection():
@@ -94,12 +138,6 @@ def test_the_same_parameters_give_the_same_collection():
         thread.join()
     assert len(found) == 4 and all(one is found[0] for one in found)
     assert vaswani(q1="1").at().operands["E"] is vaswani().at().operands["E"]
-
-
-def test_a_live_index_is_made_only_when_asked():
-    live = vaswani(bm25="terrier")
-    assert isinstance(live, Collection) and "Terrier" in live.at().operands["bm25"].retriever.identity
-    assert pickle.loads(pickle.dumps(live)).at().operands["bm25"].retriever.default_depth == 1000
 
 
 @pytest.mark.parametrize(

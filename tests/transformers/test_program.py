@@ -231,6 +231,7 @@ def test_a_compiled_pipeline_re_ranks_as_the_program_does(case, seed):
     formula, scope = case
     assume("input" not in operand_names(formula))
     pool = [docno for i, docno in enumerate(scope.docnos.tolist()) if (i * 7 + seed) % 3]
+    assume(pool)  # A frame without rows has no query to run for.
     frame = pd.DataFrame({"qid": ["1"] * len(pool), "query": scope.operands["query"].value, "docno": pool})
     frame = frame.astype({"qid": "str", "query": "str", "docno": "str"})
     mask = MaskOperand(np.array([scope.position(docno) for docno in pool], dtype=np.int64))
