@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyterrier as pt
 
-from pyterrier_alg.algebra.errors import BindingError
+from pyterrier_alg.algebra.errors import BindingError, DataError
 from pyterrier_alg.algebra.expressions import Name
 from pyterrier_alg.algebra.kinds import Binding, Kind, Space, Type
 from pyterrier_alg.algebra.operators import RESERVED_OPERANDS
@@ -29,12 +29,14 @@ from pyterrier_alg.collection.binding import (
     unknown_name,
 )
 from pyterrier_alg.collection.frames import frame_columns
+from pyterrier_alg.collection.lexical import PyTerrierRetriever
 from pyterrier_alg.collection.operands import (
     Encoder,
     MaskOperand,
     MatrixOperand,
     NumberOperand,
     Operand,
+    RetrieverOperand,
     Scope,
     TextOperand,
     VectorOperand,
@@ -45,6 +47,7 @@ from pyterrier_alg.collection.per_query import Bound, PerQuery, freeze
 from pyterrier_alg.collection.records import Records
 from pyterrier_alg.collection.rows import as_vector
 from pyterrier_alg.collection.specs import Column
+from pyterrier_alg.collection.texts import TextLoader, VecLoader, text_loader
 from pyterrier_alg.collection.topics import Topic, check_topic, read_topics
 
 __all__ = ["Collection", "Topic"]
@@ -96,6 +99,7 @@ class Collection(pt.Artifact):
         self._records = content.records
         self._operands: Mapping[str, Bound] = MappingProxyType(dict(content.operands))
         self._stated_query_space = content.query_space
+        self._texts = content.texts
         self.name = content.name
 
     @property
@@ -222,6 +226,8 @@ class Collection(pt.Artifact):
                 operands[name] = bound.of(name, qid)
             except BindingError as error:
                 absent[name] = error
+        for name, retriever in self._asking.items():
+            operands[name] = RetrieverOperand(retriever.at(topic))
         if topic.query is not None:
             operands["query"] = TextOperand(topic.query)
         if topic.vector is not None:
@@ -337,12 +343,45 @@ class Collection(pt.Artifact):
             if name not in self._operands:
                 raise unknown_name(name, self._operands)
         folder = Path(path)
-        content = artifact.Content(self._records, self._operands, self.name, self._stated_query_space)
-        artifact.write(folder, content, _identity(), omitted)
-        kept = {name: operand for name, operand in self._operands.items() if name not in omitted}
-        saved = self._with(kept)
-        saved.path = folder
+        content = artifact.Content(self._records, self._operands, self.name, self._stated_query_space, self._texts)
+        written = artifact.write(folder, content, _identity(), omitted)
+        saved = self._with(written.operands)
+        saved.path, saved._texts = folder, written.texts
         return saved
+
+    def verify(self) -> None:
+        """Read every file of a saved collection and compare it with its checksum; opening skips those over 64 MiB.
+
+        Raises:
+            DataError: `missing_data`, `corrupted_data`, naming the file; `missing_data` for a collection in memory.
+        """
+        if self._in_memory:
+            raise DataError("missing_data", "the collection is in memory, and has no files", "save(path) writes them")
+        artifact.verify(Path(self.path), _identity())
+
+    def text_loader(self, fields: str | Iterable[str] = "*", *, verbose: bool = False) -> TextLoader:
+        """A transformer that adds stored texts by docno: those that the indexer kept.
+
+        Args:
+            fields: the texts; all of them for `"*"`.
+            verbose: whether progress is shown.
+
+        Raises:
+            DataError: `missing_texts`.
+            BindingError: `bad_operand`, for a text that is not stored.
+        """
+        return text_loader(self._records, self._texts, fields, verbose=verbose)
+
+    def vec_loader(self, matrix: str = "E") -> VecLoader:
+        """A transformer that adds the rows of a matrix by docno, as `doc_vec`.
+
+        Args:
+            matrix: its name.
+
+        Raises:
+            BindingError: `unknown_name`, `bad_operand`.
+        """
+        return VecLoader(self, matrix)
 
     @cached_property
     def digest(self) -> str:
@@ -370,7 +409,7 @@ class Collection(pt.Artifact):
 
     def __getstate__(self) -> dict[str, Any]:
         # What is derived is derived again, and a read-only view of a dict cannot be pickled.
-        derived = ("_shared", "_per_query", "_shared_names")
+        derived = ("_shared", "_per_query", "_asking", "_shared_names")
         state = {key: value for key, value in self.__dict__.items() if key not in derived}
         return {**state, "_operands": dict(self._operands), "path": None if self._in_memory else self.path}
 
@@ -394,6 +433,7 @@ class Collection(pt.Artifact):
         pt.Artifact.__init__(made, pt.Artifact.NO_PATH)
         made._records, made.name = self._records, self.name
         made._stated_query_space = self._stated_query_space
+        made._texts = self._texts
         made._operands = MappingProxyType(dict(operands))
         return made
 
@@ -429,8 +469,14 @@ class Collection(pt.Artifact):
         return {name: bound for name, bound in self._operands.items() if isinstance(bound, PerQuery)}
 
     @cached_property
+    def _asking(self) -> dict[str, PyTerrierRetriever]:
+        """Retrievers that may answer topics of one text differently: by qid, or by the topic's vector."""
+        found = {name: o.retriever for name, o in self._operands.items() if isinstance(o, RetrieverOperand)}
+        return {name: r for name, r in found.items() if isinstance(r, PyTerrierRetriever)}
+
+    @cached_property
     def _shared_names(self) -> frozenset[str]:
-        return frozenset(self._shared)
+        return frozenset(self._shared) - self._asking.keys()
 
 
 #: What was computed of operands, which collections that come from one another share.

