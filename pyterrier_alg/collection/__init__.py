@@ -2,11 +2,13 @@
 
 from pyterrier_alg.algebra.kinds import Distance, Space
 from pyterrier_alg.collection.collection import Collection
+from pyterrier_alg.collection.indexer import AlgebraIndexer
 from pyterrier_alg.collection.specs import Column, Mask, Matrix, QueryVectors, Relation, Retriever, Run, Vector
 from pyterrier_alg.collection.topics import Topic
 from pyterrier_alg.collection.vaswani import vaswani
 
 __all__ = [
+    "AlgebraIndexer",
     "Collection",
     "Column",
     "Distance",

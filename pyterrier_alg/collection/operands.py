@@ -105,7 +105,10 @@ class VectorOperand:
 
 @dataclass(frozen=True, eq=False)
 class MatrixOperand:
-    """One row for each covered record: `rows[i]` (float32) belongs to record `positions[i]`; these ascend strictly."""
+    """One row for each covered record: `rows[i]` belongs to record `positions[i]`; these ascend strictly.
+
+    Rows are float32, or float16 where their space says so; arithmetic widens these, which changes no value.
+    """
 
     positions: Positions
     rows: Rows

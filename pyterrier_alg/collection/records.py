@@ -42,7 +42,9 @@ def texts(values: Sequence[str]) -> npt.NDArray[np.object_]:
 
 def is_text(value: object) -> bool:
     """Whether a value is a string that every file and database can hold: half of a surrogate pair is no character."""
-    return isinstance(value, str) and not any(0xD800 <= ord(character) <= 0xDFFF for character in value)
+    if not isinstance(value, str):
+        return False
+    return value.isascii() or not any(0xD800 <= ord(character) <= 0xDFFF for character in value)
 
 
 class Records:
@@ -68,6 +70,13 @@ class Records:
         self.order: Positions = np.empty(len(names), dtype=np.int64)
         self.order[ascending] = np.arange(len(names), dtype=np.int64)
         frozen(self.order)
+
+    @classmethod
+    def ordered(cls, given: npt.NDArray[np.object_], docnos: npt.NDArray[np.object_], order: Positions) -> Records:
+        """Records whose order is known: nothing is checked."""
+        made = object.__new__(cls)
+        made.given, made.docnos, made.order = given, frozen(docnos), order
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.given.tolist(),)

@@ -17,6 +17,9 @@ from pyterrier_alg.collection.records import frozen, shown
 #: How far the length of a unit row may be from 1: what normalising in float32 arithmetic leaves, and no half precision.
 UNIT_TOLERANCE = 2.0**-20
 
+#: The same where elements are float16: rounding each of them moves the length of a unit row by less.
+HALF_TOLERANCE = 2.0**-10
+
 # Rows are looked at in blocks of about this many elements, so that checks take no second matrix of memory.
 _BLOCK = 1 << 22
 
@@ -109,7 +112,8 @@ def in_space(
             divisors = np.where(zero[block], 1.0, norms[block])[:, None]
             rows[block] = (rows[block].astype(np.float64) / divisors).astype(np.float32) + np.float32(0)
     elif space.distance is Distance.COSINE:
-        off = np.flatnonzero(kept & (np.abs(norms - 1) > UNIT_TOLERANCE)).tolist()
+        tolerance = HALF_TOLERANCE if space.scalar == "float16" else UNIT_TOLERANCE
+        off = np.flatnonzero(kept & (np.abs(norms - 1) > tolerance)).tolist()
         if len(off):
             first = f"that of {names[off[0]]!r} has length {norms[off[0]]:.9g}"
             raise BindingError(

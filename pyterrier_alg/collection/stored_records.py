@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyterrier_alg.collection.files import write_array, write_bytes
-from pyterrier_alg.collection.records import Records, frozen, texts
+from pyterrier_alg.collection.records import Records, texts
 
 DOCNOS = "docnos.json"
 ORDER = "order.npy"
@@ -54,9 +54,7 @@ def read_records(docnos: Any, order: npt.NDArray[Any]) -> Records:
         ascend = False
     if not ascend:
         raise ValueError("docnos that do not ascend in their order, or stand twice")
-    records = object.__new__(Records)
-    records.given, records.docnos, records.order = given, frozen(ascending), order
-    return records
+    return Records.ordered(given, ascending, order)
 
 
 def rows_of(records: Records) -> npt.NDArray[np.int64]:

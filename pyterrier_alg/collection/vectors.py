@@ -14,6 +14,7 @@ from pyterrier_alg.collection.operands import MatrixOperand, VectorOperand
 from pyterrier_alg.collection.per_query import PerQuery
 from pyterrier_alg.collection.records import Records, frozen
 from pyterrier_alg.collection.rows import as_rows, as_vector, in_space
+from pyterrier_alg.collection.scalars import as_scalar
 from pyterrier_alg.collection.specs import Matrix, QueryVectors, Vector
 
 
@@ -34,6 +35,7 @@ def bind_matrix(name: str, spec: Matrix, records: Records) -> MatrixOperand:
     stored, kept = in_space(
         checked, spec.space, names, name, normalise=spec.normalise, drop_zero_rows=spec.drop_zero_rows
     )
+    stored = as_scalar(stored, spec.space, [n for n, k in zip(names, kept, strict=True) if k], name)
     positions = positions[kept]
     order = np.argsort(positions)
     return MatrixOperand(frozen(positions[order]), frozen(stored[order]), spec.space, spec.encoder)

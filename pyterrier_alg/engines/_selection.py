@@ -20,6 +20,7 @@ from pyterrier_alg import exact
 from pyterrier_alg.algebra.expressions import Apply, Expression, Name
 from pyterrier_alg.algebra.kinds import Distance
 from pyterrier_alg.collection.operands import MaskOperand, MatrixOperand, Positions, RelationOperand, Rows, Scores
+from pyterrier_alg.collection.scalars import plain_products
 from pyterrier_alg.engines._bounds import Bounds, Direction, Unbounded, bounded
 from pyterrier_alg.engines._evaluation import Evaluation
 from pyterrier_alg.engines._extent import domain, reach
@@ -242,9 +243,9 @@ class _Scores:
         places, there = find(self.positions, matrix.positions)
         # One thread, row by row: as fast as memory allows, where a BLAS waits for its threads when the machine is busy.
         if isinstance(places, slice) or 4 * len(places) > len(matrix.positions):
-            values = np.vecdot(matrix.rows, vector).astype(np.float64)[places]
+            values = plain_products(matrix.rows, vector).astype(np.float64)[places]
         else:
-            values = np.vecdot(matrix.rows[places], vector).astype(np.float64)
+            values = plain_products(matrix.rows[places], vector).astype(np.float64)
         return Bounds(values, error, there)
 
 

