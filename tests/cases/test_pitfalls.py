@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+import ir_measures
 import numpy as np
 import pandas as pd
+import pyterrier as pt
 import pytest
 from every_engine import ENGINES
 
@@ -16,6 +18,7 @@ from pyterrier_alg.algebra import Distance, ProgramError, Space, parse
 from pyterrier_alg.algebra.errors import BindingError
 from pyterrier_alg.collection import Collection, Column, Mask, Matrix, Retriever, Vector
 from pyterrier_alg.collection.collection import Topic
+from pyterrier_alg.evaluation import StrictScores, experiment, tie_bounds, write_run
 
 CURVED = re.compile(r"\b(exp|log1p|sigmoid|softmax|decay)\(")
 
@@ -251,3 +254,29 @@ def test_results_without_records_have_their_usual_columns(engine):
         assert len(found) == 0
         assert found.dtypes.to_dict() == usual.dtypes.to_dict()
         assert list(found.columns) == ["qid", "query", "docno", "score", "rank"]
+
+
+@pytest.mark.parametrize("engine", ["vectorised", "pipeline", "sqlite", "duckdb"])
+@pytest.mark.parametrize(("relevant", "expected"), [("a", 1.0), ("b", 0.0)])
+def test_p02_what_is_measured_is_the_ranking_that_was_returned(engine, relevant, expected, tmp_path):
+    c = Collection(["a", "b", "c"]).bind(S={"b": 1, "a": 1, "c": 0.5})
+    topics = pd.DataFrame({"qid": ["1"], "query": ["x"]})
+    qrels = pd.DataFrame({"qid": ["1"] * 2, "docno": ["a", "b"], "label": [int(relevant == d) for d in "ab"]})
+    program = Program("top(2, S)", c, engine=engine)
+    returned = program(topics)
+    # People see the scores as they are.
+    assert list(zip(returned["docno"], returned["score"], strict=True)) == [("a", 1.0), ("b", 1.0)]
+    assert experiment([program], topics, qrels, ["P_1"])["P_1"].tolist() == [expected]
+    pipeline = pt.Experiment([program >> StrictScores()], topics, qrels, ["P_1"], names=["p"], validate="error")
+    assert pipeline["P_1"].tolist() == [expected]
+    # As it is, evaluation takes tied docnos in descending order, whatever the ranks say.
+    assert pt.Experiment([program], topics, qrels, ["P_1"], names=["p"])["P_1"].tolist() == [1 - expected]
+    write_run(returned, tmp_path / "run.txt")
+    written = ir_measures.calc_aggregate(
+        [ir_measures.P @ 1],
+        qrels.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"}),
+        ir_measures.read_trec_run(str(tmp_path / "run.txt")),
+    )
+    assert list(written.values()) == [expected]
+    bounds = tie_bounds(returned, qrels, ["P_1"]).means
+    assert bounds[["least", "greatest"]].to_numpy().tolist() == [[0.0, 1.0]]
