@@ -159,7 +159,7 @@ class ScoredRelation:
     Warnings are about the program that gave it and no part of its content.
 
     Attributes:
-        docnos: object array of str, in rank order.
+        docnos: an object array of str, in rank order.
         scores: float64, in the same order; read-only.
         gap_check: of the selection that gave this relation; None where it was not cut.
         error_bound: how far a score may lie from the defined one; 0 where it is the defined one.

@@ -1,6 +1,7 @@
 """Collections: what a program may name. Records, operands, spaces; Vaswani ready made."""
 
 from pyterrier_alg.algebra.kinds import Distance, Space
+from pyterrier_alg.collection.binding import UnknownNameError
 from pyterrier_alg.collection.collection import Collection
 from pyterrier_alg.collection.indexer import AlgebraIndexer
 from pyterrier_alg.collection.specs import Column, Mask, Matrix, QueryVectors, Relation, Retriever, Run, Vector
@@ -20,6 +21,7 @@ __all__ = [
     "Run",
     "Space",
     "Topic",
+    "UnknownNameError",
     "Vector",
     "vaswani",
 ]

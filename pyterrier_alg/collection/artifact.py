@@ -115,7 +115,7 @@ def refuse_live(operands: Mapping[str, Bound]) -> None:
     if live:
         raise BindingError(
             "live_retriever",
-            f"{', '.join(live)}: a live retriever cannot be saved, only recorded results can",
+            f"{', '.join(live)}: a live retriever cannot be saved, only recorded results and counts can",
             f"save(path, leave_out={live}), and bind it again after loading",
         )
 

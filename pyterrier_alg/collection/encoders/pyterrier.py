@@ -48,7 +48,7 @@ class PyTerrierEncoder:
         >>> import pyterrier as pt
         >>> letters = pt.apply.query_vec(lambda row: np.array([row["query"].count(c) for c in "ae"]))
         >>> encoder = PyTerrierEncoder(letters, identity="a and e", dimensions=2, normalise=True)
-        >>> encoder.encode("banana beekeeper")
+        >>> encoder.encode("banana bee tree")
         array([0.6, 0.8], dtype=float32)
     """
 

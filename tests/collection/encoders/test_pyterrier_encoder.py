@@ -11,6 +11,7 @@ from pyterrier_alg.algebra import AlgebraError, EvaluationError, parse
 from pyterrier_alg.collection import Collection, Matrix, Space
 from pyterrier_alg.collection.encoders import PyTerrierEncoder, SignedHashEncoder
 from pyterrier_alg.collection.formats import from_corpus
+from pyterrier_alg.collection.indexer import AlgebraIndexer
 from pyterrier_alg.engines.vectorised import VectorisedEngine
 
 HASH = SignedHashEncoder(16)
@@ -207,6 +208,20 @@ def test_it_encodes_for_programs_and_for_collections():
     got, wanted = (VectorisedEngine().run(program, collection.at()).to_dict() for collection in (c, plain))
     assert list(got) == list(wanted)
     assert got == pytest.approx(wanted, abs=1e-6)
+
+
+def test_it_indexes(tmp_path):
+    towers = encoder(TwoTowers(backwards=True), document_identity="documents")
+    documents = [{"docno": f"d{place}", "text": text} for place, text in enumerate(TEXTS)]
+    with pytest.warns(UserWarning, match="no text"):
+        built = AlgebraIndexer(tmp_path / "c", encoder=towers, batch_size=2).index(documents)
+    wanted = from_corpus(documents, encoder=towers, columns=[]).operands["E"]
+    assert np.array_equal(built.operands["E"].rows, wanted.rows)
+    assert np.array_equal(built.operands["E"].positions, wanted.positions)
+    assert built.operands["E"].space == wanted.space
+    again = Collection(tmp_path / "c", encoders={towers.identity: towers})
+    best = VectorisedEngine().run(parse('top(1, E @ "valve amplifier")'), again.at()).to_dict()
+    assert best == {"d2": pytest.approx(1.0)}
 
 
 def test_a_program_says_what_the_encoder_says():

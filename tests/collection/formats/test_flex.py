@@ -9,6 +9,7 @@ from pathlib import Path
 import npids
 import numpy as np
 import pytest
+from every_engine import ENGINES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from pyterrier_alg.algebra import AlgebraError, MissingExtraError, parse
 from pyterrier_alg.collection import Collection, Matrix, Space
 from pyterrier_alg.collection.encoders import SignedHashEncoder
 from pyterrier_alg.collection.formats import from_flex, to_flex
-from pyterrier_alg.engines.vectorised import VectorisedEngine
 
 SORTED = [f"d{number:05}" for number in range(300)]
 UNSORTED = [str(number) for number in range(300)]
@@ -72,14 +72,15 @@ def test_docnos_out_of_order_are_copied_in_order(tmp_path, file):
     assert not found.operands["E"].rows.flags.writeable
 
 
-def test_engines_score_mapped_rows_as_they_score_rows_in_memory(tmp_path):
+@pytest.mark.parametrize("name", ENGINES)
+def test_engines_score_mapped_rows_as_they_score_rows_in_memory(tmp_path, name):
     rows = unit_rows(300, 16)
     encoder = SignedHashEncoder(16)
     found = from_flex(flex(tmp_path / "x.flex", SORTED, rows), encoder=encoder)
     space = Space("text", 16, query_encoder=encoder.identity)
     program = parse('top(10, (E @ "wave guide") - 0.5 (E @ "valve"))')
     in_memory = bound(SORTED, rows, space=space, encoder=encoder)
-    assert list(VectorisedEngine().run(program, found.at())) == list(VectorisedEngine().run(program, in_memory.at()))
+    assert ENGINES[name].run(program, found.at()).to_dict() == ENGINES[name].run(program, in_memory.at()).to_dict()
 
 
 def some_zero(rows):
