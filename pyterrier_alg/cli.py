@@ -154,6 +154,10 @@ def run(
     query: Annotated[str | None, typer.Option(help="The text that `query` is bound to.")] = None,
     topic: Annotated[str | None, typer.Option(help="A topic of Vaswani, by its qid, as the query.")] = None,
     all_topics: Annotated[bool, typer.Option("--all-topics", help="Every topic of Vaswani.")] = False,
+    came: Annotated[
+        Path | None,
+        typer.Option("--input", help="A TREC run that the program re-ranks: each qid's records are its pool."),
+    ] = None,
     engine: Annotated[str, typer.Option(help="vectorised, pipeline, sqlite, duckdb or definition.")] = "vectorised",
     shape: Annotated[Shape, typer.Option("--format", help="table, json, or run (a TREC run).")] = Shape.table,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -166,16 +170,17 @@ def run(
         raise typer.BadParameter("give one of --query, --topic and --all-topics")
     if collection is not None and (topic is not None or all_topics):
         raise typer.BadParameter("--topic and --all-topics are Vaswani's; with --collection give --query")
-    if shape is Shape.run and not as_json and topic is None and not all_topics:
+    if came is not None and query is not None:
+        raise typer.BadParameter("the queries of --input are those of its qids; --query has none")
+    if shape is Shape.run and not as_json and topic is None and not all_topics and came is None:
         raise typer.BadParameter("the lines of a TREC run need a qid: give --topic or --all-topics, or --format json")
-    topics = _topics(query, topic, all_topics)
+    topics = _topics(query, topic, all_topics) if came is None else _pools(came, collection is None, topic)
     retrieval = Program(_program_text(program), _collection(collection), engine=engine)
     results = [(chosen, retrieval.run(chosen)) for chosen in topics]
     if as_json or shape is Shape.json:
         typer.echo(_json(_as_json(retrieval, results)))
     elif shape is Shape.run:
-        for line in _run_lines(results):
-            typer.echo(line)
+        _print_run(results)
     else:
         typer.echo(str(retrieval.formula))
         for chosen, relation in results:
@@ -272,6 +277,28 @@ def _topics(query: str | None, topic: str | None, all_topics: bool) -> list[Topi
     return list(chosen)
 
 
+def _pools(path: Path, vaswani: bool, wanted: str | None) -> list[Topic | None]:
+    """The queries of a run file, each with its records as what came in; of Vaswani's topics, with their text."""
+    from pyterrier_alg.collection import Topic
+    from pyterrier_alg.evaluation import read_run
+
+    run = read_run(path)
+    if wanted is not None:
+        run = run[run["qid"] == wanted]
+        if run.empty:
+            raise AlgebraError("unknown_topic", f"{path} has no results for the topic {wanted!r}")
+    texts = {topic.qid: topic.query for topic in _topics(None, None, True) if topic} if vaswani else {}
+    found: list[Topic | None] = []
+    for qid, rows in run.groupby("qid", sort=False):
+        if vaswani and qid not in texts:
+            raise AlgebraError(
+                "unknown_topic", f"Vaswani has no topic {qid!r}, which {path} has", "its topics are 1 to 93"
+            )
+        pool = dict(zip(rows["docno"].tolist(), rows["score"].tolist(), strict=True))
+        found.append(Topic(str(qid), texts.get(str(qid)), input=pool))
+    return found
+
+
 def _as_json(retrieval: Program, results: Sequence[tuple[Topic | None, ScoredRelation]]) -> dict[str, Any]:
     return {
         "program": retrieval.formula.ascii,
@@ -294,14 +321,23 @@ def _as_json(retrieval: Program, results: Sequence[tuple[Topic | None, ScoredRel
     }
 
 
-def _run_lines(results: Sequence[tuple[Topic | None, ScoredRelation]]) -> Iterator[str]:
-    """A TREC run: qid, Q0, docno, rank from 0, score with every digit, tag."""
-    for topic, relation in results:
-        qid = topic.qid if topic else _TYPED
-        for rank, (docno, score) in enumerate(relation):
-            if not docno or any(character.isspace() for character in docno):
-                raise AlgebraError("bad_docno", f"a TREC run cannot hold the docno {docno!r}", "use --format json")
-            yield f"{qid} Q0 {docno} {rank} {score!r} pyterrier_alg"
+def _print_run(results: Sequence[tuple[Topic | None, ScoredRelation]]) -> None:
+    """A TREC run that every reader orders as we do; on standard error, for how many topics it needed other scores."""
+    import pandas as pd
+
+    from pyterrier_alg.evaluation import run_lines
+
+    rows = [(topic.qid if topic else _TYPED, *pair) for topic, relation in results for pair in relation]
+    lines, stand_ins = run_lines(pd.DataFrame(rows, columns=["qid", "docno", "score"]))
+    for line in lines:
+        typer.echo(line)
+    if stand_ins:
+        sys.stdout.flush()
+        text = (
+            f"note: the scores of {len(stand_ins)} of {len(results)} topics are stand-ins, n for the first of n records: "
+            "some readers would take others for tied; --format json has the true ones"
+        )
+        _errors().print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _table(topic: Topic | None, relation: ScoredRelation, limit: int) -> list[RenderableType]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pyterrier_alg.collection import Collection
+
 SQL = ["--implementation", "sql"]
 PAPER = "top(10, w ⊙ (m ▷ ((E @ q1) − 0.5 (E @ q2))))"
 
@@ -72,6 +74,33 @@ def test_a_trec_run_of_every_topic():
     assert [line[3] for line in lines[:5]] == ["0", "1", "2", "3", "4"]
 
 
+def test_a_trec_run_has_no_ties_that_a_reader_could_break():
+    done = run("run", "top(4, 0 * length)", "--topic", "7", "--format", "run")
+    assert [line.split()[2:5] for line in done.stdout.splitlines()] == [
+        ["1", "0", "4.0"], ["10", "1", "3.0"], ["100", "2", "2.0"], ["1000", "3", "1.0"]
+    ]  # fmt: skip
+    assert "the scores of 1 of 1 topics are stand-ins" in done.stderr
+
+
+def test_a_run_file_is_re_ranked(tmp_path):
+    pools = tmp_path / "bm25.run"
+    pools.write_text(run("run", "top(50, bm25(query))", "--all-topics", "--format", "run").stdout, "utf-8")
+    program = "top(3, minmax(input) + 0.5 (E @ query))"
+    done = run("run", program, "--input", str(pools), "--format", "run")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3 * 93
+    one = run("run", program, "--input", str(pools), "--topic", "7", "--json")
+    found = [record["docno"] for record in json.loads(one.stdout)["results"][0]["records"]]
+    assert found == [line.split()[2] for line in done.stdout.splitlines() if line.startswith("7 ")]
+    pool = [line.split()[2] for line in pools.read_text("utf-8").splitlines() if line.startswith("7 ")]
+    assert set(found) <= set(pool)
+    Collection([*pool, "other"], name="own").bind(w={pool[-1]: 1}).save(tmp_path / "own")
+    only = tmp_path / "7.run"
+    only.write_text("".join(f"7 Q0 {docno} 0 {50 - i} x\n" for i, docno in enumerate(pool)), "utf-8")
+    own = run("run", "w + input", "--input", str(only), "--collection", str(tmp_path / "own"), "--json")
+    assert json.loads(own.stdout)["results"][0]["records"] == [{"docno": pool[-1], "score": 2.0, "rank": 0}]
+
+
 def test_programs_come_from_files_and_from_standard_input(tmp_path):
     text = "pool = support(bm25(query, 52))\ntop(3, pool >> (E @ query))  # re-ranked\n"
     (tmp_path / "p.alg").write_text("\ufeff" + text, encoding="utf-8")
@@ -128,6 +157,8 @@ def test_a_mistake_is_shown_where_it_stands(program, code, marked):
         (["parity", "--all-topics", "--q1", "1"], 2, "--all-topics"),
         (["run", "E @ q1", "--topic", "1", "--query", "x"], 2, "--query"),
         (["run", "E @ q1", "--format", "run"], 2, "--topic"),
+        (["run", "input", "--input", "/nowhere.run"], 1, "missing_data"),
+        (["run", "input", "--input", "/nowhere.run", "--query", "x"], 2, "--query"),
         (["run", "E @ q1", "--collection", "x", "--topic", "1"], 2, "--query"),
         (["run", "strategy.alg"], 1, "write @strategy.alg"),
         (["run"], 2, "program"),

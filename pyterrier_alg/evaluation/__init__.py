@@ -2,7 +2,7 @@
 
 from pyterrier_alg.evaluation.experiments import experiment
 from pyterrier_alg.evaluation.measures import SUPPORTED
-from pyterrier_alg.evaluation.runs import WrittenRun, read_run, write_run
+from pyterrier_alg.evaluation.runs import WrittenRun, read_run, run_lines, write_run
 from pyterrier_alg.evaluation.strict import TRUE_SCORE, StrictScores
 from pyterrier_alg.evaluation.ties import TieBounds, tie_bounds
 
@@ -14,6 +14,7 @@ __all__ = [
     "WrittenRun",
     "experiment",
     "read_run",
+    "run_lines",
     "tie_bounds",
     "write_run",
 ]

@@ -69,6 +69,33 @@ def write_run(
         >>> write_run(run, "/tmp/tied.run")  # doctest: +SKIP
         <run tied.run: 2 records of 1 queries, stand-in scores for 1>
     """
+    lines, stand_ins = run_lines(run, name, scores=scores)
+    try:
+        with pt.io.finalized_autoopen(os.path.abspath(path), "b") as stream:
+            stream.writelines(f"{line}\n".encode() for line in lines)
+    except OSError as error:
+        raise DataError("unwritable", f"cannot write {path}: {error.strerror or error}") from error
+    return WrittenRun(Path(path), run["qid"].nunique(), len(lines), stand_ins)
+
+
+def run_lines(
+    run: pd.DataFrame, name: str = "pyterrier_alg", *, scores: ScoreForm = "auto"
+) -> tuple[list[str], tuple[str, ...]]:
+    """The lines that `write_run` writes, and the qids whose scores are stand-ins.
+
+    Args:
+        run: as `write_run`.
+        name: as `write_run`.
+        scores: as `write_run`.
+
+    Raises:
+        AlgebraError: as `write_run`.
+
+    Example:
+        >>> run = pd.DataFrame({"qid": ["1", "1"], "docno": ["b", "a"], "score": [0.5, 0.5]})
+        >>> run_lines(run, "tied")
+        (['1 Q0 a 0 2.0 tied', '1 Q0 b 1 1.0 tied'], ('1',))
+    """
     if scores not in get_args(ScoreForm):
         raise AlgebraError("bad_argument", f"scores is 'auto', 'true' or 'stand-in', not {scores!r}")
     topics, rows = Topics.of(run), Rows.of(run, "the run")
@@ -78,17 +105,13 @@ def write_run(
     codes = topics.codes(rows.qids, "the run")
     order = rank_order(codes, rows.scores, rows.docnos)
     written, stand_ins = _written_scores(rows, codes, order, scores)
-    try:
-        with pt.io.finalized_autoopen(os.path.abspath(path), "b") as stream:
-            for mine in by_query(codes[order]):
-                for rank, row in enumerate(order[mine].tolist()):
-                    # Not NumPy's repr, which names its type.
-                    score = repr(float(written[row]))
-                    line = f"{rows.qids[row]} Q0 {rows.docnos[row]} {rank} {score} {name}\n"
-                    stream.write(line.encode())
-    except OSError as error:
-        raise DataError("unwritable", f"cannot write {path}: {error.strerror or error}") from error
-    return WrittenRun(Path(path), len(np.unique(codes)), len(order), stand_ins)
+    lines = [
+        # Not NumPy's repr, which names its type.
+        f"{rows.qids[row]} Q0 {rows.docnos[row]} {rank} {float(written[row])!r} {name}"
+        for mine in by_query(codes[order])
+        for rank, row in enumerate(order[mine].tolist())
+    ]
+    return lines, stand_ins
 
 
 def read_run(path: Path | str) -> pd.DataFrame:

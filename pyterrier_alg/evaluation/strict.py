@@ -96,7 +96,7 @@ def strict_scores(codes: Places, scores: Scores, docnos: Sequence[str], leading:
     order = rank_order(codes, scores, docnos)
     if leading is not None:
         # Stable: rows of equal leading values stay in rank order.
-        order = order[np.lexsort((-leading[order], codes[order]))]
+        order = order[np.argsort(-leading[order], kind="stable")]
     stand_ins = np.empty(len(order))
     for mine in by_query(codes[order]):
         if len(mine) > _MOST:
