@@ -334,8 +334,8 @@ def _print_run(results: Sequence[tuple[Topic | None, ScoredRelation]]) -> None:
     if stand_ins:
         sys.stdout.flush()
         text = (
-            f"note: the scores of {len(stand_ins)} of {len(results)} topics are stand-ins, n for the first of n records: "
-            "some readers would take others for tied; --format json has the true ones"
+            f"note: the scores of {len(stand_ins)} of {len(results)} topics are stand-ins, n for the first of n "
+            "records: some readers would take the true ones, which --format json has, for tied"
         )
         _errors().print(text, markup=False, highlight=False, soft_wrap=True)
 
