@@ -240,8 +240,11 @@ def mask(topics: Topics, codes: Places, rows: Rows) -> pd.DataFrame:
 
 def _frame(topics: Topics, codes: Places, rows: Rows, order: Places, scored: dict[str, Any]) -> pd.DataFrame:
     taken = topics.frame.iloc[codes[order]].reset_index(drop=True)
-    columns: dict[str, Any] = {name: taken[name] for name in taken.columns}
+    # What PyTerrier will not take for a query column behind this stage stands behind the docno from the start.
+    about = set(pt.model.query_columns(taken))
+    columns: dict[str, Any] = {name: taken[name] for name in taken.columns if name in about}
     columns["docno"] = pd.Series([rows.docnos[i] for i in order.tolist()], dtype="str")
+    columns |= {name: taken[name] for name in taken.columns if name not in {*columns, "score", "rank"}}
     extras = rows.extras.iloc[order].reset_index(drop=True)
     columns |= {name: extras[name] for name in extras.columns if name not in columns}
     return pd.DataFrame({**columns, **scored})

@@ -70,8 +70,9 @@ class Leaf(Stage):
         return [value for value in self._settings() if isinstance(value, Expression)]
 
     def _with_steps(self, scope: Scope, steps: dict[str, Step]) -> Scope:
-        """The scope, with the steps that expressions name."""
+        """The scope, with the steps that expressions name; a step shadows no operand."""
         names = {node.name for node in walk(*self._expressions) if isinstance(node, Name)} & steps.keys()
+        names -= scope.operands.keys()
         known = {name: _as_operand(scope, steps[name]) for name in names}
         return replace(scope, operands={**scope.operands, **known}) if known else scope
 

@@ -123,7 +123,9 @@ def _looked_at(stage: Any) -> tuple[Kind, ...]:
 def _kept(found: Meaning, stage: keeping.Keep) -> Meaning | None:
     """A filter after retrieval is a mask, if whether it lets a record through hangs on that record alone."""
     mask = meaning(stage.eligible)
-    if mask is None or found.kind is not Kind.RELATION or not _is_local([mask.expression, *(e for _, e in mask.steps)]):
+    if mask is None or found.kind is not Kind.RELATION:
+        return None
+    if not _is_local([mask.expression, *(expression for _, expression in mask.steps)]):
         return None
     joined = _join([found, mask])
     if joined is None:
@@ -133,17 +135,19 @@ def _kept(found: Meaning, stage: keeping.Keep) -> Meaning | None:
 
 
 def _is_local(expressions: Sequence[Expression]) -> bool:
-    vectors = {"row", "encode", "centroid", "unit"}
+    """Whether a mask's say on a record hangs on that record alone, and can fail at no other, and for no query."""
     for node in walk(*expressions):
+        if isinstance(node, Retrieve) or (isinstance(node, Name) and node.name == "input"):
+            return False
         if isinstance(node, Apply):
             looks = OPERATORS[node.operator].precedence == COMPARE
-            if not looks and node.operator not in _LOCAL | vectors:
+            if not looks and node.operator not in _LOCAL:
                 return False
     return True
 
 
-#: Operators whose value at a record hangs on that record alone, and that cannot fail at another one.
-_LOCAL = frozenset({"@", "closeness", "&", "|", "~", "ids", "isin", "support", "neg", "abs", "clip"})
+#: The operators of such masks, beside comparisons.
+_LOCAL = frozenset({"&", "|", "~", "isin", "support", "neg", "abs", "clip"})
 
 
 def _combined(stage: Any, operator: Callable[..., Expression | None]) -> Meaning | None:

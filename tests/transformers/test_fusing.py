@@ -23,6 +23,7 @@ from pyterrier_alg.transformers import (
     Exp,
     Field,
     Fill,
+    Forget,
     Ids,
     IsIn,
     Keep,
@@ -38,6 +39,7 @@ from pyterrier_alg.transformers import (
     Plus,
     Ranks,
     RecipDecay,
+    Remember,
     Restrict,
     Retrieve,
     Rrf,
@@ -222,3 +224,25 @@ def test_ties_at_every_cut():
         fused = (lengths % k).compile()
         assert isinstance(fused, Program)
         pd.testing.assert_frame_equal(fused(topics), (lengths % k)(topics), check_exact=True)
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        T >> Keep(Program("input", TIED)),
+        T >> Keep(Where(TIED, "w > 0.5") >> Scale(1.0)),
+        T >> Keep(E("nobodys") >> Support()),
+        Remember("m", N) >> Restrict(M, T) >> Top(2) >> Forget(),
+        T >> Softmax(),
+        T % 2 >> Keep(M),
+        Plus(T, W) >> MinMax(),
+    ],
+    ids=range(7),
+)
+def test_names_and_columns_that_mean_something_else_behind_a_stage(pipeline):
+    # `input` is what comes into the filter; a step shadows no operand; extra columns of topics are no query columns.
+    odd = TOPICS.assign(batch=["x", "y"], score=1.0, rank=0, value="v")
+    for frame in (odd, RESULTS, TOPICS):
+        assert_same(pipeline, pipeline.compile(), frame)
+    found = outcome(T >> Softmax(), odd)
+    assert list(found.columns) == ["qid", "query", "docno", "batch", "value", "score", "rank"]
