@@ -33,6 +33,11 @@ class Topic:
     input: Mapping[str, float] | None = None
     pool: Iterable[str] | None = None
 
+    def __post_init__(self) -> None:
+        """Read the pool once: it may be an iterator. What is no pool is refused where it is used."""
+        if isinstance(self.pool, Iterable) and not isinstance(self.pool, str):
+            object.__setattr__(self, "pool", tuple(self.pool))
+
     @property
     def docnos(self) -> list[str] | None:
         """The docnos that came in; None where the query came alone."""

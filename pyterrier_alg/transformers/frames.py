@@ -44,8 +44,10 @@ class Topics:
         columns empty on some.
 
         Raises:
-            AlgebraError: `bad_qid`, and `duplicate_qid` for a topics frame that has a qid twice.
+            AlgebraError: `bad_qid`; `duplicate_qid` for a topics frame that has a qid twice; `bad_operand` for columns
+                that share a name, or whose name is no string.
         """
+        refuse_columns(frame, "the input")
         qids = _strings(frame, "qid")
         places: dict[str, int] = {}
         codes = np.fromiter((places.setdefault(qid, len(places)) for qid in qids), np.intp, len(qids))
@@ -103,6 +105,7 @@ class Rows:
             AlgebraError: `kind` where columns lack, `bad_qid`, `bad_docno`, `bad_operand`, `non_finite`,
                 `duplicate_docno`.
         """
+        refuse_columns(frame, who)
         missing = [c for c in ("qid", "docno", *(["score"] if scored else [])) if c not in frame.columns]
         if missing:
             hint = "a mask has no scores" if missing == ["score"] else "a results frame is wanted"
@@ -137,6 +140,21 @@ class Rows:
         scores = self.scores[indices] if len(self.scores) else self.scores
         extras = self.extras.iloc[indices].reset_index(drop=True)
         return Rows([self.qids[i] for i in indices], [self.docnos[i] for i in indices], scores, extras)
+
+
+def refuse_columns(frame: pd.DataFrame, who: object) -> None:
+    """Refuse a frame whose columns cannot be told apart by name.
+
+    Raises:
+        AlgebraError: `bad_operand`.
+    """
+    if frame.columns.is_unique and all(isinstance(name, str) for name in frame.columns):
+        return
+    odd = next((name for name in frame.columns if not isinstance(name, str)), None)
+    if odd is not None:
+        raise AlgebraError("bad_operand", f"{named(who)} has a column {odd!r}, whose name is no string")
+    twice = frame.columns[frame.columns.duplicated()][0]
+    raise AlgebraError("bad_operand", f"{named(who)} has more than one column {twice!r}")
 
 
 def query_columns(frame: pd.DataFrame) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 from stages import EXAMPLES, INPUTS, RESULTS, TOPICS
 
 from pyterrier_alg import transformers
+from pyterrier_alg.algebra import AlgebraError
 from pyterrier_alg.transformers.steps import STEPS
 
 os.environ["PT_TEST_TRANSFORMER_REPORTS"] = "0"
@@ -145,3 +146,11 @@ def test_over_results_only_the_records_that_came_in(name):
     assert set(rows) <= came and len(set(rows)) == len(rows)
     titles = dict(zip(RESULTS["docno"], RESULTS["title"], strict=True))
     assert found["title"].tolist() == [titles[docno] for docno in found["docno"]]
+
+
+@each
+def test_columns_that_cannot_be_told_apart_are_refused(name):
+    stage, frame = _made(name)
+    for odd in (pd.concat([frame, frame[["query"]]], axis=1), frame.assign(extra=1).rename(columns={"extra": 3})):
+        with pytest.raises(AlgebraError, match="bad_operand.*(more than one column 'query'|3)"):
+            stage(odd)

@@ -254,3 +254,9 @@ def test_a_compiled_pipeline_re_ranks_as_the_program_does(case, seed):
     expected = outcome(lambda: engine("definition").run(over_pool, scope).to_dict())
     found = outcome(lambda: dict(zip(*pipeline(frame)[["docno", "score"]].to_dict("list").values(), strict=True)))
     assert found == expected
+
+
+def test_a_pool_may_be_an_iterator():
+    topic = Topic("1", pool=(docno for docno in ("é", "d1")))
+    for _ in range(2):
+        assert Program("w", SMALL).run(topic).to_dict() == {"é": 1.0, "d1": 0.5}
