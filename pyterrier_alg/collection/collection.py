@@ -90,6 +90,9 @@ class Collection(pt.Artifact):
             BindingError: `bad_docno`, `duplicate_docno`; `encoder`, where one has another identity.
             DataError: `missing_data`, `corrupted_data`, `not_a_collection`, `unknown_version`.
         """
+        if encoders is not None and not isinstance(encoders, Mapping):
+            message = f"encoders are given by identity, not as a {type(encoders).__name__}"
+            raise BindingError("bad_operand", message, "encoders={encoder.identity: encoder}")
         if isinstance(docnos, str | Path):
             super().__init__(docnos)
             content = artifact.read(Path(docnos), _identity(), encoders or {})
@@ -338,6 +341,8 @@ class Collection(pt.Artifact):
             BindingError: `live_retriever`; `unknown_name`, for an operand to leave out.
             DataError: `path_exists`, `unwritable`.
         """
+        if isinstance(leave_out, str):
+            raise BindingError("bad_operand", f"leave_out is a list of names, not {leave_out!r}", f"[{leave_out!r}]")
         omitted = frozenset(leave_out)
         for name in omitted:
             if name not in self._operands:

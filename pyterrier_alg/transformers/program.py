@@ -177,8 +177,12 @@ class Program(Stage):
         if topic is None or topic.docnos is None:
             return self.collection.at(topic)
         pool = self.collection.mask(topic.docnos, f"the pool (qid {topic.qid})")
+        came = None
+        if self._needs_input and topic.input is not None:
+            wanted = set(topic.docnos)
+            came = {docno: score for docno, score in topic.input.items() if docno in wanted}
         # Scores that the program does not look at may be anything.
-        scope = self.collection.at(topic if self._needs_input else replace(topic, input=None))
+        scope = self.collection.at(replace(topic, input=came))
         return replace(scope, operands={**scope.operands, self._restricted[1]: pool})
 
     @cached_property

@@ -324,3 +324,10 @@ def test_importing_and_binding_start_no_java():
         "raise SystemExit(pt.java.started())"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_what_is_no_list_of_names_is_not_taken_for_one(tmp_path):
+    with pytest.raises(BindingError, match=r"\['w'\]"):
+        make().save(tmp_path / "c", leave_out="w")
+    with pytest.raises(BindingError, match="identity"):
+        Collection(["a"], encoders=[object()])

@@ -260,3 +260,9 @@ def test_a_pool_may_be_an_iterator():
     topic = Topic("1", pool=(docno for docno in ("é", "d1")))
     for _ in range(2):
         assert Program("w", SMALL).run(topic).to_dict() == {"é": 1.0, "d1": 0.5}
+
+
+def test_a_pool_beside_an_input_is_the_pool_of_both():
+    topic = Topic("1", input={"d1": 1.0, "d2": 3.0}, pool=["d2", "é"])
+    assert Program("input", SMALL).run(topic).to_dict() == {"d2": 3.0}
+    assert Program("fill(0, input)", SMALL).run(topic).to_dict() == {"d2": 3.0, "é": 0.0}
