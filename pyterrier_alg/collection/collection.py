@@ -90,8 +90,9 @@ class Collection(pt.Artifact):
             BindingError: `bad_docno`, `duplicate_docno`; `encoder`, where one has another identity.
             DataError: `missing_data`, `corrupted_data`, `not_a_collection`, `unknown_version`.
         """
-        if encoders is not None and not isinstance(encoders, Mapping):
-            message = f"encoders are given by identity, not as a {type(encoders).__name__}"
+        given: object = encoders
+        if given is not None and not isinstance(given, Mapping):
+            message = f"encoders are given by identity, not as a {type(given).__name__}"
             raise BindingError("bad_operand", message, "encoders={encoder.identity: encoder}")
         if isinstance(docnos, str | Path):
             super().__init__(docnos)

@@ -53,7 +53,7 @@ class Judged:
         Raises:
             AlgebraError: as `tie_bounds`.
         """
-        labels = _labels(qrels)
+        labels = labels_of(qrels)
         _refuse_no_frame(run, "the run")
         Topics.of(run)
         rows = Rows.of(run, "the run")
@@ -138,11 +138,22 @@ def evaluations(measures: list[Any], judged: Judged, key: Key) -> dict[str, dict
     }
 
 
-def _labels(qrels: pd.DataFrame) -> dict[str, dict[str, int]]:
+#: trec_eval counts a query's labels in an array as long as the largest of them.
+_LARGEST = 2**16
+
+
+def labels_of(qrels: pd.DataFrame) -> dict[str, dict[str, int]]:
     """Labels by qid and docno, in the order of the frame.
 
+    trec_eval counts a query's labels in an array as long as the largest label plus one, and does not check that this
+    is something: where all are negative its nDCG never ends, or ends the process.
+
+    Args:
+        qrels: `qid`, `docno`, `label`.
+
     Raises:
-        AlgebraError: as `tie_bounds`.
+        AlgebraError: `bad_argument`, `kind`, `bad_qid`, `bad_docno`, `duplicate_docno`, `non_finite`; `bad_qrels`,
+            naming the first query or document whose labels cannot be counted.
     """
     _refuse_no_frame(qrels, "the qrels")
     missing = [name for name in ("qid", "docno", "label") if name not in qrels.columns]
@@ -153,29 +164,26 @@ def _labels(qrels: pd.DataFrame) -> dict[str, dict[str, int]]:
         raise AlgebraError("bad_qrels", "the qrels are empty: no query is judged")
     judged: dict[str, dict[str, int]] = {}
     for qid, docno, label in zip(rows.qids, rows.docnos, rows.scores.tolist(), strict=True):
-        if not label.is_integer():
-            raise AlgebraError("bad_qrels", f"labels are whole numbers; that of {docno!r} (qid {qid!r}) is {label!r}")
+        if not label.is_integer() or abs(label) > _LARGEST:
+            wanted = f"labels are whole numbers, at most {_LARGEST:,}"
+            raise AlgebraError("bad_qrels", f"{wanted}; that of {docno!r} (qid {qid!r}) is {label!r}")
         judged.setdefault(qid, {})[docno] = int(label)
-    refuse_only_negative(qrels)
+    for qid, labels in judged.items():
+        if max(labels.values()) < 0:
+            message = f"all labels of qid {qid!r} are below 0, on which trec_eval's nDCG never ends"
+            raise AlgebraError("bad_qrels", message, "leave the query's judgements out, or make one of the labels 0")
     return judged
 
 
-def refuse_only_negative(qrels: pd.DataFrame) -> None:
-    """Refuse a query whose labels are all negative.
-
-    trec_eval counts a query's labels in an array as long as the largest label plus one, and does not check that this
-    is something: its nDCG then never ends, or ends the process.
-
-    Args:
-        qrels: `qid`, `label`.
+def plain_qrels(qrels: pd.DataFrame) -> pd.DataFrame:
+    """The same judgements in the types that evaluation takes: `qid`, `docno`, `label` as int64.
 
     Raises:
-        AlgebraError: `bad_qrels`, naming the first such query.
+        AlgebraError: as `labels_of`.
     """
-    largest = qrels.groupby("qid", sort=False)["label"].max()
-    for qid in largest.index[(largest < 0).to_numpy()]:
-        message = f"all labels of qid {qid!r} are below 0, on which trec_eval's nDCG never ends"
-        raise AlgebraError("bad_qrels", message, "leave the query's judgements out, or make one of the labels 0")
+    rows = [(qid, docno, label) for qid, judged in labels_of(qrels).items() for docno, label in judged.items()]
+    frame = pd.DataFrame(rows, columns=["qid", "docno", "label"])
+    return frame.astype({"qid": "str", "docno": "str", "label": "int64"})
 
 
 def _refuse_no_frame(frame: object, what: str) -> None:

@@ -12,8 +12,8 @@ import pandas as pd
 import pyterrier as pt
 
 from pyterrier_alg.algebra.errors import AlgebraError
-from pyterrier_alg.evaluation._orders import refuse_only_negative
-from pyterrier_alg.evaluation.measures import MeasureLike, named_measures, refuse_unsupported
+from pyterrier_alg.evaluation._orders import plain_qrels
+from pyterrier_alg.evaluation.measures import MeasureLike, named_measures, refuse_bad_cutoff, refuse_unsupported
 from pyterrier_alg.evaluation.strict import StrictScores
 from pyterrier_alg.evaluation.ties import TieBounds, tie_bounds
 from pyterrier_alg.transformers.program import Program
@@ -62,8 +62,8 @@ def experiment(
         and `greatest` beside `value` where it has one row a query.
 
     Raises:
-        AlgebraError: `bad_argument`; `bad_qrels` for a query whose labels are all below 0, on which trec_eval may never
-            end; with `ties`, all that `tie_bounds` raises.
+        AlgebraError: `bad_argument`; `bad_qrels` for judgements that trec_eval cannot count; `bad_parameter` for a
+            cut-off below 1, on which it ends the process; with `ties`, all that `tie_bounds` raises.
 
     Example:
         >>> run = pd.DataFrame({"qid": ["1"] * 2, "docno": ["b", "a"], "score": [1.0, 1.0], "rank": [0, 1]})
@@ -75,7 +75,9 @@ def experiment(
     eval_metrics = list(eval_metrics)
     systems, names, options = _named(retr_systems, names, options)
     measures = [measure for measure in eval_metrics if measure != _TIME]
-    refuse_only_negative(qrels)
+    qrels = plain_qrels(qrels)
+    for measure in named_measures(measures).values() if measures else ():
+        refuse_bad_cutoff(measure)
     if ties:
         _refuse_what_has_no_room_for_ties(measures, options)
     prepared, kept = [], []

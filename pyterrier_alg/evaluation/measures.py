@@ -85,11 +85,26 @@ def refuse_unsupported(measure: Any) -> None:
         measure.validate_params()
     except AssertionError as error:
         raise AlgebraError("bad_parameter", f"{measure}: {error}") from error
+    refuse_bad_cutoff(measure)
+    recall = measure.params.get("recall")
+    if recall is not None and not 0 <= recall <= 1:
+        raise AlgebraError("bad_parameter", f"{measure}: a recall level is from 0 to 1, not {recall!r}")
     if "rel" in measure.SUPPORTED_PARAMS and measure["rel"] < 1:
         raise AlgebraError("bad_parameter", f"{measure}: rel is 1 or more; below it trec_eval mixes up the unjudged")
     gains = _gains(measure)
     if any(gain < 0 for gain in gains.values()):
         raise AlgebraError("bad_parameter", f"{measure}: trec_eval has no gains below 0")
+
+
+def refuse_bad_cutoff(measure: Any) -> None:
+    """Refuse a cut-off below 1, on which trec_eval ends the process.
+
+    Raises:
+        AlgebraError: `bad_parameter`.
+    """
+    cutoff = measure.params.get("cutoff")
+    if cutoff is not None and (isinstance(cutoff, bool) or not isinstance(cutoff, int) or cutoff < 1):
+        raise AlgebraError("bad_parameter", f"{measure}: a cut-off is a whole number, 1 or more, not {cutoff!r}")
 
 
 def order_key(measure: Any) -> Key:

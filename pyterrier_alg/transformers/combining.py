@@ -7,6 +7,7 @@ first operand that has them.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ import pyterrier as pt
 
 from pyterrier_alg import exact
 from pyterrier_alg.algebra.errors import AlgebraError
+from pyterrier_alg.collection.columns import is_missing
 from pyterrier_alg.transformers.frames import Rows, Scores, Topics, named, refuse_non_finite, results
 from pyterrier_alg.transformers.operators import Operator, everything, operands_given, union
 from pyterrier_alg.transformers.selecting import first_of
@@ -148,7 +150,10 @@ class Per(Operator):
         scored = self.column == "score"
         groups = Rows.of(frame, self.groups, scored=scored)
         values: list[Any] = groups.scores.tolist() if scored else frame[self.column].tolist()
-        known = {key: v for key, v in zip(groups.keys, values, strict=True) if isinstance(v, str) or v == v}
+        known = {key: v for key, v in zip(groups.keys, values, strict=True) if not is_missing(v)}
+        odd = next((v for v in known.values() if not isinstance(v, Hashable)), None)
+        if odd is not None:
+            raise AlgebraError("bad_operand", f"the column {self.column!r} holds {odd!r}, which makes no group")
         rows = self._rows(self.scored, inp)
         rows = rows.take(np.fromiter((key in known for key in rows.keys), bool, len(rows.qids)))
         shared: dict[tuple[str, Any], int] = {}

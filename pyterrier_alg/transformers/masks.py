@@ -14,6 +14,7 @@ import pyterrier as pt
 
 from pyterrier_alg.algebra.checking import is_day
 from pyterrier_alg.algebra.errors import AlgebraError
+from pyterrier_alg.collection.columns import is_missing
 from pyterrier_alg.transformers.frames import Rows, Topics, mask, results
 from pyterrier_alg.transformers.stage import Stage, finite
 
@@ -62,7 +63,18 @@ class Compare(Stage):
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Select."""
         holds = _COMPARISONS[self.comparison]
-        return _where(self, inp, self.column, lambda value: _comparable(value, self.than) and holds(value, self.than))
+
+        def compares(value: Any) -> bool:
+            return not is_missing(value) and holds(self._comparable(value), self.than)
+
+        return _where(self, inp, self.column, compares)
+
+    def _comparable(self, value: Any) -> Any:
+        fits = isinstance(value, str) if isinstance(self.than, str) else isinstance(value, int | float)
+        if not fits:
+            message = f"the column {self.column!r} holds {value!r}, which does not compare with {self.than!r}"
+            raise AlgebraError("bad_operand", message, "numbers compare with numbers, days written as texts with days")
+        return value
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -88,7 +100,7 @@ class IsIn(Stage):
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Select."""
         wanted = frozenset(self.values)
-        return _where(self, inp, self.column, lambda value: value in wanted)
+        return _where(self, inp, self.column, lambda value: isinstance(value, str | float | int) and value in wanted)
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +131,12 @@ class DaysSince(Stage):
         dated = inp[inp[self.column].notna()]
         rows = Rows.of(dated.drop(columns=self.column), "the input", scored=False)
         reference = date.fromisoformat(self.reference)
-        ages = [float((reference - date.fromisoformat(day)).days) for day in dated[self.column].tolist()]
+        days: list[Any] = dated[self.column].tolist()
+        for day, docno in zip(days, rows.docnos, strict=True):
+            if not isinstance(day, str) or not is_day(day):
+                message = f"the column {self.column!r} holds {day!r} for {docno!r}, which is no day"
+                raise AlgebraError("bad_date", message, 'days are texts, "2026-12-01"')
+        ages = [float((reference - date.fromisoformat(day)).days) for day in days]
         aged = Rows(rows.qids, rows.docnos, np.array(ages, dtype=np.float64), rows.extras)
         return results(topics, topics.codes(rows.qids, self), aged)
 
@@ -132,7 +149,3 @@ def _where(stage: Stage, inp: pd.DataFrame, column: str, holds: Callable[[Any], 
     values: list[Any] = rows.scores.tolist() if column == "score" else inp[column].tolist()
     kept = rows.take(np.fromiter(map(holds, values), bool, len(values)))
     return mask(topics, topics.codes(kept.qids, stage), kept)
-
-
-def _comparable(value: object, than: float | str) -> bool:
-    return isinstance(value, str) if isinstance(than, str) else isinstance(value, int | float)

@@ -28,6 +28,9 @@ from pyterrier_alg.transformers.frames import Rows, Topics, of_records
 from pyterrier_alg.transformers.sources import columns_needed
 from pyterrier_alg.transformers.stage import Stage
 
+#: The qid of a text, which no topic should have: what is known of topics by their qid is not of this one.
+_TYPED = "text"
+
 #: What a program calls the records of the results that come in, where they are no operand.
 POOL = "input docnos"
 
@@ -118,7 +121,7 @@ class Program(Stage):
             {'7': 1.0, '12': 0.0}
         """
         _refuse_what_is_no_topic(topic)
-        (found,) = self._run([Topic("1", topic) if isinstance(topic, str) else topic])
+        (found,) = self._run([Topic(_TYPED, topic) if isinstance(topic, str) else topic])
         return found
 
     def schematic(self, *, input_columns: list[str] | None = None) -> dict[str, Any]:

@@ -151,8 +151,8 @@ def test_an_error_is_that_of_its_own_topic():
 
 
 def test_rows_of_a_query_that_was_not_asked_for():
-    foreign = pt.Transformer.from_df(pd.DataFrame({"qid": ["1"], "docno": ["a"], "score": [1.0]}))
-    retriever = PyTerrierRetriever(pt.apply.generic(lambda frame: foreign.transform(frame).assign(qid="9")), "test")
+    foreign = pd.DataFrame({"qid": ["9"], "docno": ["a"], "score": [1.0]})
+    retriever = PyTerrierRetriever(pt.apply.generic(lambda frame: foreign), "test")
     with pytest.raises(AlgebraError, match="'9'") as caught:
         retriever.search_all(["x", "y"], 5)
     assert caught.value.code == "bad_results"
@@ -215,3 +215,15 @@ def test_a_topic_without_the_vector_that_a_retriever_needs():
     with pytest.raises(AlgebraError, match="query_vec") as caught:
         Program("dense(query)", c).transform(pd.DataFrame({"qid": ["1", "2"], "query": ["x", "y"]}))
     assert caught.value.code == "failed_search"
+
+
+def test_a_run_by_qid_has_nothing_for_a_text_that_is_no_topic():
+    run = pd.DataFrame({"qid": ["1", "2"], "query": ["wave", "valve"], "docno": ["a", "b"], "score": [1.0, 2.0]})
+    c = Collection(DOCNOS).bind(bm25=pt.Transformer.from_df(run))
+    assert Program('bm25("zebra")', c).run().to_dict() == {}
+    assert Program("bm25(query)", c).run("wave").to_dict() == {}
+    found = Program('fill(0, bm25(query)) + fill(0, bm25("zebra"))', c)(run[["qid", "query"]])
+    assert found[found["score"] > 0][["qid", "docno", "score"]].to_numpy().tolist() == [
+        ["1", "a", 1.0],
+        ["2", "b", 2.0],
+    ]

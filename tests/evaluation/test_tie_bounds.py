@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ir_measures import AP, ERR, RR, Bpref, IPrec, Judged, P, R, Rprec, SetAP, SetF, SetP, SetR, Success, nDCG
 
 from pyterrier_alg.algebra import AlgebraError
-from pyterrier_alg.evaluation import SUPPORTED, StrictScores, TieBounds, tie_bounds
+from pyterrier_alg.evaluation import SUPPORTED, StrictScores, TieBounds, experiment, tie_bounds
 
 MEASURES = [
     P @ 1, P @ 3, P(rel=2) @ 2, P(judged_only=True) @ 2, R @ 2, R(rel=2) @ 3,
@@ -249,3 +249,29 @@ def test_the_print_says_how_much_hangs_on_ties():
         "RR       0.2778  0.3333     0.3333    0.5000     1",
         "P@1      0.0000  0.0000     0.0000    0.3333     1",
     ]
+
+
+TOPICS = pd.DataFrame({"qid": sorted(set(QRELS["qid"]))}).assign(query="x")
+
+
+@pytest.mark.parametrize("label", ["1", 1.0, np.int8(1), True])
+def test_labels_of_any_type_that_is_a_whole_number(label):
+    qrels = QRELS.assign(label=[label] * len(QRELS))
+    expected = tie_bounds(RUN, QRELS.assign(label=1), [AP]).means
+    pd.testing.assert_frame_equal(tie_bounds(RUN, qrels, [AP]).means, expected)
+    plain = experiment([RUN], TOPICS, QRELS.assign(label=1), [AP])
+    pd.testing.assert_frame_equal(experiment([RUN], TOPICS, qrels, [AP]), plain)
+
+
+@pytest.mark.parametrize("measure", [P @ 0, nDCG @ 0, AP @ 0, R @ -1, RR @ 0, Judged @ 0])
+def test_a_cut_off_below_one_is_refused_before_it_ends_the_process(measure):
+    for run in (lambda: tie_bounds(RUN, QRELS, [measure]), lambda: experiment([RUN], TOPICS, QRELS, [measure])):
+        with pytest.raises(AlgebraError, match="cut-off") as caught:
+            run()
+        assert caught.value.code == "bad_parameter"
+
+
+def test_labels_that_cannot_be_counted():
+    for label in (10**8, 2**31, -(10**9)):
+        with pytest.raises(AlgebraError, match="bad_qrels"):
+            tie_bounds(RUN, QRELS.assign(label=[label, *[1] * (len(QRELS) - 1)]), [AP])

@@ -414,3 +414,33 @@ def test_an_operand_of_another_kind_is_named_when_the_stage_runs(stage, code):
     with pytest.raises(AlgebraError) as caught:
         stage().transform(TOPICS)
     assert caught.value.code == code
+
+
+VALUES = pd.DataFrame({"qid": ["1"] * 3, "docno": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]})
+
+
+def test_a_value_that_is_missing_makes_no_group_and_never_compares():
+    for values in (["x", None, "x"], pd.array(["x", pd.NA, "x"], dtype="string")):
+        frame = VALUES.assign(g=values)
+        groups = pt.apply.generic(lambda frame: frame)
+        assert Per(1, groups, Scale(1.0), column="g")(frame)["docno"].tolist() == ["a"]
+        assert IsIn("x", column="g")(frame)["docno"].tolist() == ["a", "c"]
+    days = VALUES.assign(g=["2024-01-01", None, pd.NA])
+    assert Compare(">=", "2023-01-01", column="g")(days)["docno"].tolist() == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "values", "code"),
+    [
+        (DaysSince("2024-01-01", column="g"), ["2023-01-01", "bad", "2023-01-01"], "bad_date"),
+        (DaysSince("2024-01-01", column="g"), [1, 2, 3], "bad_date"),
+        (Compare(">=", "2024-01-01", column="g"), list(pd.to_datetime(["2024-01-01"] * 3)), "bad_operand"),
+        (Compare(">=", 1, column="g"), ["1", "2", "3"], "bad_operand"),
+        (Per(1, pt.apply.generic(lambda frame: frame), Scale(1.0), column="g"), [["x"], ["y"], ["z"]], "bad_operand"),
+    ],
+    ids=range(5),
+)
+def test_a_value_that_cannot_be_looked_at_is_named(stage, values, code):
+    with pytest.raises(AlgebraError) as caught:
+        stage(VALUES.assign(g=values))
+    assert caught.value.code == code

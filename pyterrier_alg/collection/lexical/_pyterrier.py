@@ -40,7 +40,7 @@ class PyTerrierRetriever:
             AlgebraError: `failed_search`, where the transformer raises; `bad_results`, where it gives no `docno` and
                 `score`, a docno that comes twice or is no string, or a score that is no number.
         """
-        return best(self._asked([Topic("1", text)]), depth, self.identity)
+        return best(self._asked([Topic(_invented(1), text)]), depth, self.identity)
 
     def search_all(self, texts: Sequence[str], depth: int) -> list[Mapping[str, float]]:
         """What `search` gives for each of these texts, by one call of the transformer.
@@ -48,7 +48,7 @@ class PyTerrierRetriever:
         Raises:
             AlgebraError: as `search`; `bad_results` also for results of a qid that was not asked for.
         """
-        return self.search_topics([Topic(str(place), text) for place, text in enumerate(texts, 1)], depth)
+        return self.search_topics([Topic(_invented(place), text) for place, text in enumerate(texts, 1)], depth)
 
     def search_topics(self, topics: Sequence[Topic], depth: int) -> list[Mapping[str, float]]:
         """The results of topics of different qids, each asked for by its own qid, text and vector.
@@ -118,6 +118,11 @@ class TopicRetriever:
         if text != self.topic.query:
             return self.retriever.search(text, depth)
         return self.retriever.search_topics([self.topic], depth)[0]
+
+
+def _invented(place: int) -> str:
+    """The qid of a text that is no topic's: a transformer that looks results up by qid must not find another's."""
+    return f"text {place}"
 
 
 def as_retriever(source: Any, default_depth: int = DEPTH, identity: str = "") -> Retrieving | None:
