@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyterrier_alg.collection.vaswani import vaswani
     from pyterrier_alg.evaluation import experiment, tie_bounds
     from pyterrier_alg.relation import GapCheck, ScoredRelation
+    from pyterrier_alg.session import Session
     from pyterrier_alg.transformers import Program
 
 #: Where each public name lives: found when first asked for, so that importing the package costs next to nothing.
@@ -33,6 +34,7 @@ _HOMES = {
     "Program": "transformers",
     "ProgramError": "algebra",
     "ScoredRelation": "relation",
+    "Session": "session",
     "Space": "algebra",
     "experiment": "evaluation",
     "parse": "algebra",
@@ -49,6 +51,7 @@ __all__ = [
     "Program",
     "ProgramError",
     "ScoredRelation",
+    "Session",
     "Space",
     "__version__",
     "experiment",
@@ -70,6 +73,8 @@ _PARTS = (
     "notation",
     "parity",
     "relation",
+    "session",
+    "testing",
     "transformers",
 )
 

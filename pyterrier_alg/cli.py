@@ -328,14 +328,14 @@ def _print_run(results: Sequence[tuple[Topic | None, ScoredRelation]]) -> None:
     from pyterrier_alg.evaluation import run_lines
 
     rows = [(topic.qid if topic else _TYPED, *pair) for topic, relation in results for pair in relation]
-    lines, stand_ins = run_lines(pd.DataFrame(rows, columns=["qid", "docno", "score"]))
+    lines, changed = run_lines(pd.DataFrame(rows, columns=["qid", "docno", "score"]))
     for line in lines:
         typer.echo(line)
-    if stand_ins:
+    if changed:
         sys.stdout.flush()
         text = (
-            f"note: the scores of {len(stand_ins)} of {len(results)} topics are stand-ins, n for the first of n "
-            "records: some readers would take the true ones, which --format json has, for tied"
+            f"note: of {len(changed)} of {len(results)} topics some scores are lowered in the last digits that float32 "
+            "has, so that no reader takes them for tied; --format json has the true ones"
         )
         _errors().print(text, markup=False, highlight=False, soft_wrap=True)
 

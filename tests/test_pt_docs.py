@@ -296,6 +296,8 @@ PUBLIC = (
     "pyterrier_alg.datasets",
     "pyterrier_alg.evaluation",
     "pyterrier_alg.laws",
+    "pyterrier_alg.session",
+    "pyterrier_alg.testing",
     "pyterrier_alg.transformers",
 )
 

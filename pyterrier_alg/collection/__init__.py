@@ -4,6 +4,7 @@ from pyterrier_alg.algebra.kinds import Distance, Space
 from pyterrier_alg.collection.binding import UnknownNameError
 from pyterrier_alg.collection.collection import Collection
 from pyterrier_alg.collection.indexer import AlgebraIndexer
+from pyterrier_alg.collection.orienting import Orientation, orient_schema
 from pyterrier_alg.collection.specs import Column, Mask, Matrix, QueryVectors, Relation, Retriever, Run, Vector
 from pyterrier_alg.collection.topics import Topic
 from pyterrier_alg.collection.vaswani import vaswani
@@ -15,6 +16,7 @@ __all__ = [
     "Distance",
     "Mask",
     "Matrix",
+    "Orientation",
     "QueryVectors",
     "Relation",
     "Retriever",
@@ -22,6 +24,7 @@ __all__ = [
     "Space",
     "Topic",
     "UnknownNameError",
+    "orient_schema",
     "Vector",
     "vaswani",
 ]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection as Sized
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -30,9 +30,8 @@ from pyterrier_alg.algebra.kinds import Space
 from pyterrier_alg.collection.binding import check_operand_name
 from pyterrier_alg.collection.files import (
     MEND,
+    META,
     check_file,
-    copy_file,
-    new_folder,
     open_array,
     write_array,
     write_bytes,
@@ -48,12 +47,12 @@ from pyterrier_alg.collection.parts import (
     take_apart,
 )
 from pyterrier_alg.collection.per_query import Bound
-from pyterrier_alg.collection.records import Records
+from pyterrier_alg.collection.placing import new_folder
+from pyterrier_alg.collection.records import Records, is_text
 from pyterrier_alg.collection.stored_columns import COLUMNS, column_parts, field_names, read_columns, write_columns
 from pyterrier_alg.collection.stored_records import DOCNOS, ORDER, read_records, write_records
 from pyterrier_alg.collection.stored_texts import TEXTS, StoredTexts
 
-META = "pt_meta.json"
 FORMAT_VERSION = 1
 
 #: What a damaged or invented folder makes its readers raise; Arrow's own errors are among these.
@@ -78,6 +77,15 @@ class Content:
     query_space: Space | None
     texts: StoredTexts | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a name that no file could hold.
+
+        Raises:
+            BindingError: `bad_name`.
+        """
+        if not is_text(self.name):
+            raise BindingError("bad_name", f"a collection's name is a text, not {self.name!r}")
+
 
 def write(path: Path, content: Content, identity: Mapping[str, str], leave_out: Sized[str]) -> Content:
     """Write a collection into a new folder.
@@ -93,14 +101,15 @@ def write(path: Path, content: Content, identity: Mapping[str, str], leave_out: 
 
     Raises:
         BindingError: `live_retriever`, for one that is not left out.
-        DataError: `path_exists`, `unwritable`, `missing_data`.
+        DataError: `path_exists`, `unwritable`, `missing_data`; `corrupted_data`, where texts are not those that were
+            stored.
     """
     kept = replace(content, operands={n: o for n, o in content.operands.items() if n not in leave_out})
     refuse_live(kept.operands)
     with new_folder(path) as aside:
         written = {}
         if content.texts is not None:
-            written[TEXTS] = copy_file(content.texts.path, aside / TEXTS)
+            written[TEXTS] = content.texts.copied(aside)
         write_content(aside, kept, identity, written)
     return replace(kept, texts=content.texts and content.texts.moved(path))
 
@@ -210,13 +219,17 @@ def read(
             operands[entry["name"]] = put_together(parts, records.docnos, encoders)
         place = META
         space = space_from_dict(meta["query_space"]) if meta["query_space"] else None
-        return Content(records, operands, meta["name"], space, _texts(meta, listed))
+        _refuse_second_spaces([space, *(operand.binding.type.space for operand in operands.values())])
+        content = Content(records, operands, meta["name"], space, _texts(meta, listed))
     except BindingError as error:
         if error.code == "encoder":
             raise
         raise DataError("corrupted_data", f"{path / place} holds no collection: {error.message}", MEND) from error
     except (*_WRONG, OSError) as error:
         raise DataError("corrupted_data", f"{path / place} holds no collection: {error!r}", MEND) from error
+    if _read_meta(path, identity) != meta:
+        raise DataError("corrupted_data", f"{path} was replaced while it was being opened", "open it again")
+    return content
 
 
 def verify(path: Path, identity: Mapping[str, str]) -> None:
@@ -262,10 +275,18 @@ class _Listed:
             raise DataError("corrupted_data", f"{path} cannot be read: {error}", MEND) from error
 
 
+def _refuse_second_spaces(spaces: Iterable[Space | None]) -> None:
+    """Refuse two spaces of one name, which binding refuses."""
+    known: dict[str, Space] = {}
+    for space in spaces:
+        if space is not None and known.setdefault(space.name, space) != space:
+            raise ValueError(f"two spaces are called {space.name!r}")
+
+
 def _texts(meta: Mapping[str, Any], listed: _Listed) -> StoredTexts | None:
     if meta["texts"] is None:
         return None
-    return StoredTexts(listed.path(TEXTS), tuple(meta["texts"]), meta["files"][TEXTS]["sha256"])
+    return StoredTexts(listed.path(TEXTS), tuple(meta["texts"]), meta["files"][TEXTS]["sha256"]).opened()
 
 
 def _read_meta(path: Path, identity: Mapping[str, str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pyterrier_alg.algebra.errors import BindingError, ProgramError
 from pyterrier_alg.algebra.expressions import check_name
 from pyterrier_alg.algebra.kinds import Binding, Kind, Type
 from pyterrier_alg.algebra.operators import RESERVED
-from pyterrier_alg.collection.columns import bind_column, is_date, iso_day
+from pyterrier_alg.collection.columns import bind_column, is_date, is_number, iso_day
 from pyterrier_alg.collection.frames import frame_columns, grouped
 from pyterrier_alg.collection.lexical import as_retriever
 from pyterrier_alg.collection.operands import (
@@ -121,7 +121,7 @@ def finite_number(value: Any, what: str) -> float:
     Raises:
         BindingError: `bad_operand` for what is no number, booleans included; `non_finite`.
     """
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if isinstance(value, bool | np.bool_) or not is_number(value):
         kind = "missing" if value is None or value is pd.NA else f"a {type(value).__name__}, not a number"
         hint = "Column(…) leaves records without a value out" if kind == "missing" else ""
         raise BindingError("bad_operand", f"{what} is {kind}", hint)

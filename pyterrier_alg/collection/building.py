@@ -14,12 +14,13 @@ from pyterrier_alg.algebra.errors import BindingError
 from pyterrier_alg.algebra.kinds import Distance, Space
 from pyterrier_alg.collection import artifact
 from pyterrier_alg.collection.collection import Collection
+from pyterrier_alg.collection.columns import is_missing
 from pyterrier_alg.collection.documents import VECTOR, ColumnBuilder, Docnos, text_of, text_to_encode
 from pyterrier_alg.collection.files import open_array
 from pyterrier_alg.collection.operands import MatrixOperand, Operand
 from pyterrier_alg.collection.records import frozen, shown
 from pyterrier_alg.collection.row_file import RowFile
-from pyterrier_alg.collection.rows import as_rows, in_space
+from pyterrier_alg.collection.rows import as_rows, in_space, shape_of
 from pyterrier_alg.collection.scalars import as_scalar, scalar_type
 from pyterrier_alg.collection.stored_texts import TEXTS, StoredTexts, TextsFile
 
@@ -61,8 +62,6 @@ class Build:
 
     def __exit__(self, *raised: object) -> None:
         self.files.close()
-        if self.rows is not None:
-            self.rows.close()
 
     def add(self, batch: list[Any]) -> None:
         """The next documents."""
@@ -123,7 +122,7 @@ class Build:
             hint = "AlgebraIndexer(path, encoder=…), with an encoder that has encode_documents(texts)"
             raise BindingError("encoder", message, hint)
         vectors = [document.get(VECTOR) for document in batch]
-        missing = [vector is None or (isinstance(vector, float) and bool(np.isnan(vector))) for vector in vectors]
+        missing = [is_missing(vector) for vector in vectors]
         self._leave_out("bring no vector", [docno for docno, none in zip(docnos, missing, strict=True) if none])
         places = [place for place, none in enumerate(missing) if not none]
         return places, [vectors[place] for place in places]
@@ -164,7 +163,7 @@ class Build:
         """The space, when its dimensions are known."""
         encoder: Any = self.indexer.encoder
         stated = getattr(encoder, "dimensions", None)
-        found = np.shape(values[0]) if self.brings_vectors else (stated,)
+        found = shape_of(values[0], f"the doc_vec of {docno!r}") if self.brings_vectors else (stated,)
         if len(found) != 1 or not found[0]:
             raise BindingError("dimensions", f"the doc_vec of {docno!r} has the shape {found}, not (dimensions,)")
         if self.brings_vectors and stated is not None and stated != found[0]:
@@ -184,7 +183,9 @@ class Build:
         return self.indexer.space_with(int(stated), "" if self.brings_vectors else encoder.document_identity)
 
     def _row_file(self, space: Space) -> RowFile:
-        return RowFile(self.folder / "rows.arriving", space.dimensions, scalar_type(space))
+        rows = RowFile(self.folder / "rows.arriving", space.dimensions, scalar_type(space))
+        self.files.callback(rows.close)
+        return rows
 
     def _leave_out(self, reason: str, docnos: list[str]) -> None:
         if docnos:

@@ -41,7 +41,7 @@ from pyterrier_alg.collection.operands import (
     TextOperand,
     VectorOperand,
 )
-from pyterrier_alg.collection.orienting import Orientation, orient, orient_operand
+from pyterrier_alg.collection.orienting import Orientation, orient, orient_name
 from pyterrier_alg.collection.parts import canonical, space_to_dict, take_apart
 from pyterrier_alg.collection.per_query import Bound, PerQuery, freeze
 from pyterrier_alg.collection.records import Records
@@ -134,7 +134,7 @@ class Collection(pt.Artifact):
             raise unknown_name(name, self._operands)
         return Name(name)
 
-    def bind(self, **operands: Any) -> Collection:
+    def bind(self, /, **operands: Any) -> Collection:
         """A new collection with more operands.
 
         Args:
@@ -160,7 +160,7 @@ class Collection(pt.Artifact):
         self._refuse_second_spaces(bound)
         return self._with(bound)
 
-    def with_numbers(self, **numbers: float) -> Collection:
+    def with_numbers(self, /, **numbers: float) -> Collection:
         """A collection that has other values for some of its numbers, and is the same otherwise.
 
         Args:
@@ -311,7 +311,8 @@ class Collection(pt.Artifact):
         """What a program may name here.
 
         Args:
-            name: one operand, in detail; without it, a short answer about all, however many are bound.
+            name: one operand in detail; or an operator, a function, a reserved name, a kind (`"relation"`), a pattern
+                (`"r*"`). Without it, a short answer about all, however many are bound.
 
         Returns:
             A table when printed, `to_dict()` for programs.
@@ -321,9 +322,7 @@ class Collection(pt.Artifact):
         """
         if name is None:
             return orient(self.name, self._records, self._operands, self._stated_query_space)
-        if not isinstance(name, str) or name not in self._operands:
-            raise unknown_name(name, self._operands)
-        return orient_operand(name, self._records, self._operands)
+        return orient_name(name, self._records, self._operands, self._stated_query_space)
 
     def save(self, path: str | Path, *, leave_out: Iterable[str] = ()) -> Collection:
         """Write it into a new folder: aside, then renamed, so that what is there is whole.
@@ -391,7 +390,10 @@ class Collection(pt.Artifact):
 
     @cached_property
     def digest(self) -> str:
-        """Of records and operands, the same on every machine; encoders and live retrievers count by their identity."""
+        """Of records and operands, the same on every machine; encoders and live retrievers count by their identity.
+
+        A PyTerrier retriever counts as itself: another one is the same only where it equals it.
+        """
         space = self._stated_query_space
         digest = sha256(canonical([self._records.docnos.tolist(), space_to_dict(space) if space else None]))
         for name in sorted(self._operands):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime
 from numbers import Real
 from typing import Any
 
@@ -56,9 +56,14 @@ def is_missing(value: Any) -> bool:
     """Whether a column has no value here: None, NaN, NaT, NA."""
     if value is None or value is pd.NA or value is pd.NaT:
         return True
-    if isinstance(value, np.datetime64):
+    if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number; NumPy counts durations among them, which have no value without a unit."""
+    return isinstance(value, Real) and not isinstance(value, np.timedelta64)
 
 
 def is_date(value: Any) -> bool:
@@ -84,7 +89,10 @@ def iso_day(value: Any, what: str, *, text: bool = False) -> str:
     try:
         moment = _parsed(value) if text and isinstance(value, str) else value
         if isinstance(moment, np.datetime64):
-            moment = moment.astype("datetime64[us]").item()
+            # Coarser units overflow nowhere.
+            if not MINYEAR <= int(moment.astype("datetime64[Y]").astype(np.int64)) + 1970 <= MAXYEAR:
+                raise ValueError
+            moment = moment.astype("datetime64[D]").item()
         if isinstance(moment, datetime):
             moment = moment.astimezone(UTC).date() if moment.tzinfo is not None else moment.date()
         if isinstance(moment, date):
@@ -108,7 +116,7 @@ def _is_bool(value: Any) -> bool:
 #: What tells the kind of a column, in the order in which it is asked: a bool is a number to Python.
 _KINDS: tuple[tuple[Kind, Callable[[Any], bool]], ...] = (
     (Kind.MASK, _is_bool),
-    (Kind.RELATION, lambda value: isinstance(value, Real)),
+    (Kind.RELATION, is_number),
     (Kind.TEXT_COLUMN, is_text),
     (Kind.DATE_COLUMN, is_date),
 )

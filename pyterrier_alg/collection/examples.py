@@ -56,6 +56,22 @@ def query_programs(operands: Mapping[str, Bound]) -> list[str]:
     return list(found.values())
 
 
+def rerank_programs(operands: Mapping[str, Bound]) -> list[str]:
+    """Programs that run over results, whose scores are `input`: one, with something of the collection if it has any."""
+    came = Name("input")
+    for name, operand in operands.items():
+        if isinstance(operand, MatrixOperand) and operand.encoder is not None:
+            likeness = _scan(name, operand, Name("query"))
+            return [repr(_top(Apply("minmax", (came,)) + Number(0.5) * Apply("minmax", (likeness,))))]
+    for name, operand in operands.items():
+        if isinstance(operand, RelationOperand):
+            return [repr(_top(Apply("fill", (Number(0), Name(name))) + Apply("minmax", (came,))))]
+    for name, operand in operands.items():
+        if isinstance(operand, MaskOperand):
+            return [repr(_top(Name(name) >> came))]
+    return [repr(_top(Apply("minmax", (came,))))]
+
+
 def examples_of(name: str, operands: Mapping[str, Bound], records: Records) -> list[str]:
     """Programs that name one operand, without a query or with one."""
     alone = {name: operands[name]}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import json
 import os
-import shutil
-import uuid
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
@@ -20,6 +19,9 @@ import numpy.typing as npt
 from pyterrier_alg.algebra.errors import DataError
 from pyterrier_alg.collection.records import frozen
 
+#: The file that describes a folder.
+META = "pt_meta.json"
+
 #: Files up to this size, in bytes, are read and compared with their checksums whenever a collection is opened.
 CHECKED = 1 << 26
 
@@ -28,8 +30,6 @@ MEND = "save the collection again, or copy the folder again"
 
 #: How arrays are stored, on every machine: little-endian float16, float32, float64 and int64.
 _STORED = {"f2": "<f2", "f4": "<f4", "f8": "<f8", "i8": "<i8"}
-
-_BUILDING = ".building"
 
 # Arrays are written, and large files read, in blocks of about this many bytes.
 _BLOCK = 1 << 22
@@ -126,11 +126,38 @@ def write_bytes(path: Path, data: bytes) -> dict[str, Any]:
     return out.facts
 
 
-def copy_file(source: Path, path: Path) -> dict[str, Any]:
-    """Copy a file; the facts of the copy."""
-    with source.open("rb") as data, Hashed(path) as out:
-        shutil.copyfileobj(data, out, _BLOCK)
-    return out.facts
+def allocate(path: Path, size: int) -> None:
+    """A new file of so many zero bytes, all of which have their room on the disk.
+
+    A file that is only declared so long has none: to write to a mapping of it on a full disk kills the process.
+
+    Raises:
+        DataError: `unwritable`; nothing is left of the file then, unless it was there before.
+    """
+    with writing(path):
+        file = path.open("xb")
+    try:
+        with writing(path), file:
+            if size and not _reserved(file.fileno(), size):
+                zeros = bytes(_BLOCK)
+                for start in range(0, size, _BLOCK):
+                    file.write(zeros[: size - start])
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _reserved(file: int, size: int) -> bool:
+    """Whether the system has given an open file its room without writing it."""
+    if not hasattr(os, "posix_fallocate"):
+        return False
+    try:
+        os.posix_fallocate(file, 0, size)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise
+        return False
+    return True
 
 
 def row_blocks(rows: int, width: int) -> Iterator[slice]:
@@ -169,6 +196,23 @@ def check_file(path: Path, facts: Mapping[str, Any], *, thorough: bool) -> None:
     raise DataError("corrupted_data", f"{path} is not what was written: {detail}", MEND)
 
 
+def listed_checksum(path: Path) -> str:
+    """What the metadata of its folder say that a file's checksum is.
+
+    A folder is renamed whole, so that this tells whose files stand there, without reading them.
+
+    Raises:
+        DataError: `missing_data`, `corrupted_data`.
+    """
+    meta = path.with_name(META)
+    try:
+        return str(json.loads(meta.read_bytes())["files"][path.name]["sha256"])
+    except OSError as error:
+        raise DataError("missing_data", f"cannot read {meta}: {error.strerror or error}", MEND) from error
+    except (LookupError, RecursionError, TypeError, ValueError) as error:
+        raise DataError("corrupted_data", f"{meta} does not list {path.name}: {error!r}", MEND) from error
+
+
 def open_array(path: Path) -> npt.NDArray[Any]:
     """A .npy file mapped into memory, read-only.
 
@@ -186,55 +230,3 @@ def open_array(path: Path) -> npt.NDArray[Any]:
         raise DataError("missing_data", f"cannot read {path}: {error.strerror or error}", MEND) from error
     except ValueError as error:
         raise DataError("corrupted_data", f"{path} cannot be read: {error}", MEND) from error
-
-
-@contextmanager
-def new_folder(path: Path, *, replacing: bool = False) -> Iterator[Path]:
-    """A folder to write in, which becomes `path` when the block ends, and vanishes when it fails.
-
-    It stands beside `path`, hidden, under a name that ends in `.building`. A process that is killed leaves it there,
-    and the next one that writes to the same path says so.
-
-    Args:
-        path: the folder to be; its parents are made.
-        replacing: whether a folder that is there gives way; it does so in the end, when the new one is whole. It is
-            renamed first, and removed last, under the new one's hidden name with `.old` behind it.
-
-    Raises:
-        DataError: `path_exists`, `unwritable`.
-    """
-    aside = path.parent / f"{_prefix(path)}{uuid.uuid4().hex}{_BUILDING}"
-    with writing(path):
-        if path.exists() and not replacing:
-            raise DataError("path_exists", f"{path} exists already", "write to a new folder, or remove it first")
-        aside.mkdir(parents=True)
-    try:
-        _report_leftovers(path, aside)
-        yield aside
-        with writing(path):
-            if replacing and path.exists():
-                old = aside.with_name(f"{aside.name}.old")
-                os.rename(path, old)
-                os.rename(aside, path)
-                shutil.rmtree(old, ignore_errors=True)
-            else:
-                os.rename(aside, path)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-def _prefix(path: Path) -> str:
-    # Names of folders are bounded in bytes, and something follows.
-    return f".{path.name[:40]}."
-
-
-def _report_leftovers(path: Path, aside: Path) -> None:
-    left = [
-        other
-        for other in path.parent.iterdir()
-        if other.name.startswith(_prefix(path)) and other.name.endswith((_BUILDING, ".old")) and other != aside
-    ]
-    if left:
-        names = ", ".join(sorted(map(str, left)))
-        message = f"unfinished beside {path}: {names}. Remove what no running build is writing to."
-        warnings.warn(message, stacklevel=2)

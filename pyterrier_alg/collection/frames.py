@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -19,14 +20,42 @@ def frame_columns(frame: pd.DataFrame, wanted: Sequence[str], operand: str) -> l
     """
     if not isinstance(frame, pd.DataFrame):
         raise BindingError("bad_operand", f"{operand}: a frame is needed, this is a {type(frame).__name__}")
-    missing = [column for column in wanted if column not in frame.columns]
+    if frame.columns.nlevels > 1:
+        message = f"the columns of {operand} have names of {frame.columns.nlevels} levels"
+        raise BindingError("bad_operand", message, "give each column one name")
+    counts = Counter(frame.columns)
+    missing = [column for column in wanted if column not in counts]
     if missing:
         have = ", ".join(map(str, frame.columns)) or "none"
-        raise BindingError("bad_operand", f"{operand} has no column {', '.join(missing)}; its columns are {have}")
-    twice = [column for column in wanted if list(frame.columns).count(column) > 1]
+        absent = ", ".join(map(str, missing))
+        raise BindingError("bad_operand", f"{operand} has no column {absent}; its columns are {have}")
+    twice = [column for column in wanted if counts[column] > 1]
     if twice:
         raise BindingError("bad_operand", f"{operand} has more than one column {twice[0]}")
     return [frame[column].tolist() for column in wanted]
+
+
+def names_of(given: object, what: str) -> tuple[str, ...]:
+    """Names as a caller lists them, each once.
+
+    Args:
+        given: an iterable of strings.
+        what: what messages call it.
+
+    Raises:
+        BindingError: `bad_operand`, where it is none.
+
+    Example:
+        >>> names_of(["year", "lang", "year"], "columns")
+        ('year', 'lang')
+    """
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise BindingError("bad_operand", f"{what} is {given!r}", f'a list of names is meant: {what}=["…"]')
+    names = list(given)
+    strange = [name for name in names if not isinstance(name, str)]
+    if strange:
+        raise BindingError("bad_operand", f"{what} names {strange[0]!r}, a {type(strange[0]).__name__}, not a string")
+    return tuple(dict.fromkeys(names))
 
 
 def check_qid(qid: object, operand: str) -> str:

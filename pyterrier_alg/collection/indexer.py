@@ -18,9 +18,10 @@ from pyterrier_alg.collection.binding import check_operand_name
 from pyterrier_alg.collection.building import IDENTITY, Build
 from pyterrier_alg.collection.collection import Collection
 from pyterrier_alg.collection.documents import VECTOR
-from pyterrier_alg.collection.files import new_folder
+from pyterrier_alg.collection.files import writing
 from pyterrier_alg.collection.operands import DocumentEncoder, Encoder
-from pyterrier_alg.collection.records import shown
+from pyterrier_alg.collection.placing import new_folder
+from pyterrier_alg.collection.records import is_text, shown
 
 __all__ = ["AlgebraIndexer"]
 
@@ -96,6 +97,10 @@ class AlgebraIndexer(pt.Indexer):
             if given is None or isinstance(given, str) and attribute == "text_attr":
                 continue
             object.__setattr__(self, attribute, _names(given, attribute))
+        if not isinstance(self.path, str | Path):
+            raise AlgebraError("bad_parameter", f"the path is a {type(self.path).__name__}, not a text or a Path")
+        if not is_text(self.name):
+            raise AlgebraError("bad_parameter", f"a collection's name is a text, not {self.name!r}")
         if not self.encoded:
             raise AlgebraError("bad_parameter", "text_attr names no field")
         if "docno" in (*self.encoded, *(self.texts or ())):
@@ -166,8 +171,9 @@ class AlgebraIndexer(pt.Indexer):
             message = f"the corpus is a {type(iter).__name__}"
             raise AlgebraError("bad_argument", message, "an iterable of dicts {'docno': …, 'text': …}")
         path = Path(self.path)
-        empty = path.is_dir() and not any(path.iterdir())
-        if self.overwrite and path.exists() and not empty and not self.built():
+        with writing(path):
+            taken = self.overwrite and path.exists() and not (path.is_dir() and not any(path.iterdir()))
+        if taken and not self.built():
             message = f"{path} is no collection, and is not overwritten"
             raise DataError("path_exists", message, "give another path, or remove it yourself")
         with new_folder(path, replacing=self.overwrite) as aside, Build(self, aside) as build:

@@ -1,54 +1,51 @@
-"""Orientation: what a program may name in a collection, as facts for programs and a table for people."""
+"""Orientation: what a program may name in a collection, as facts for programs and a table for people.
+
+The first answer stays within `BUDGET` however much is bound; whatever it leaves out can be asked for by name.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from fnmatch import fnmatchcase
+from importlib.resources import files
+from itertools import chain, zip_longest
+from typing import Any, cast
 
 from pyterrier_alg.algebra.kinds import Kind, Space
-from pyterrier_alg.collection.examples import example_programs, examples_of, query_programs
-from pyterrier_alg.collection.lexical import RecordedRetriever
-from pyterrier_alg.collection.operands import (
-    ColumnOperand,
-    MaskOperand,
-    MatrixOperand,
-    NumberOperand,
-    Operand,
-    RelationOperand,
-    RetrieverOperand,
-    TextOperand,
-    VectorOperand,
-)
+from pyterrier_alg.algebra.operators import RESERVED_OPERANDS
+from pyterrier_alg.collection._facts import details, facts, shortened
+from pyterrier_alg.collection._facts_engines import engine_facts
+from pyterrier_alg.collection._facts_language import grammar, limits, operator_facts, operator_named, reserved
+from pyterrier_alg.collection.binding import unknown_name
+from pyterrier_alg.collection.examples import example_programs, examples_of, query_programs, rerank_programs
+from pyterrier_alg.collection.operands import MatrixOperand
 from pyterrier_alg.collection.parts import space_to_dict
-from pyterrier_alg.collection.per_query import Bound, PerQuery
+from pyterrier_alg.collection.per_query import Bound
 from pyterrier_alg.collection.records import Records
-from pyterrier_alg.collection.rows import lengths
 from pyterrier_alg.collection.showing import as_html, as_text
 
-#: How many operands of one kind, values of a column and spaces the first answer lists.
-FEW = 8
+#: How many bytes of JSON the first answer and lists have at most: about 1,500 tokens of 4.
+BUDGET = 6000
 
-#: How many values, and records without one, the details of one operand list.
-MORE = 20
+#: Of these, for spaces and for example programs; for the names alone of operands that are not listed with their facts.
+_SPACES, _EXAMPLES, _NAMES = 900, 900, 500
 
-#: How many characters of a value, a text or a recorded query are shown.
-LONGEST = 60
+#: The longest program that the first answer shows.
+_LONGEST_PROGRAM = 160
 
-_QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+#: After as many operands that no longer fit, no more are tried.
+_MISFITS = 5
 
 
 @dataclass(frozen=True, repr=False)
 class Orientation:
-    """What is bound, or one operand in detail: a table when printed, JSON-ready values from `to_dict`.
+    """What is bound, or one name in detail: a table when printed, JSON-ready values from `to_dict`.
 
     Attributes:
-        facts: the JSON-ready values.
+        facts: the JSON-ready values, as `orient_schema()` describes them.
     """
 
     facts: Mapping[str, Any]
@@ -66,7 +63,7 @@ class Orientation:
 
 
 def orient(name: str, records: Records, operands: Mapping[str, Bound], query_space: Space | None) -> Orientation:
-    """A short answer about all operands.
+    """A short answer about all operands, and the language.
 
     Args:
         name: of the collection.
@@ -75,29 +72,67 @@ def orient(name: str, records: Records, operands: Mapping[str, Bound], query_spa
         query_space: the space of topics' vectors, where it was stated.
 
     Returns:
-        Keys `collection`, `records`, `spaces`, `operands` (few of each kind), `counts` (of each kind, all of them),
-        `examples` (programs that run without a query) and `query_examples` (that run over topics).
+        Keys `collection`, `records`, `spaces`, `query_space`, `operands` (with their facts, as many as fit), `names`
+        (by kind, of others, as many as fit), `counts` (of each kind, all of them), `reserved` (names that have a
+        meaning already), `examples` (programs that run without a query), `query_examples` (over topics),
+        `rerank_examples` (over results), `grammar`, `limits` and `engines`.
     """
-    by_kind: dict[str, list[str]] = {}
-    for operand_name, operand in operands.items():
-        by_kind.setdefault(operand.binding.type.kind.value, []).append(operand_name)
-    kinds = [kind.value for kind in _ORDER if kind.value in by_kind]
-    listed = [operand_name for kind in kinds for operand_name in by_kind[kind][:FEW]]
-    spaces = {space: None for o in operands.values() if (space := o.binding.type.space) is not None}
-    if query_space is not None:
-        spaces[query_space] = None
-    return Orientation(
-        {
-            "collection": name,
-            "records": len(records),
-            "spaces": [space_to_dict(space) for space in list(spaces)[:FEW]],
-            "query_space": query_space.name if query_space else None,
-            "operands": [{"name": n, **_facts(operands[n], records)} for n in listed],
-            "counts": {kind: len(by_kind[kind]) for kind in kinds},
-            "examples": example_programs(operands, records),
-            "query_examples": query_programs(operands),
-        }
-    )
+    topics_space = query_space or _only_space(operands)
+    given = [operand.binding.type.space for operand in operands.values()]
+    spaces = [space for space in dict.fromkeys([*given, query_space]) if space is not None]
+    by_kind = _by_kind(operands)
+    answer: dict[str, Any] = {
+        "collection": shortened(name),
+        "records": len(records),
+        "spaces": list(_fitting(map(_space, spaces), _SPACES)),
+        "query_space": shortened(topics_space.name) if topics_space else None,
+        "operands": [],
+        "names": {},
+        "counts": {kind: len(names) for kind, names in by_kind.items()},
+        "reserved": reserved(operands, topics_space),
+        **_examples(records, operands),
+        "grammar": grammar(),
+        "limits": limits(),
+        "engines": engine_facts(),
+    }
+    answer["operands"], answer["names"] = _listed(by_kind, operands, records, BUDGET - _size(answer))
+    return Orientation(answer)
+
+
+def orient_name(
+    name: object, records: Records, operands: Mapping[str, Bound], query_space: Space | None = None
+) -> Orientation:
+    """Whatever can be asked for by name.
+
+    Args:
+        name: of an operand; of an operator, a function or a reserved name; a kind, for the operands of it; or a pattern
+            with `*` or `?`, for those whose names match it. The first of these that there is counts.
+        records: the collection's.
+        operands: what is bound.
+        query_space: the space of topics' vectors, where it was stated.
+
+    Returns:
+        The details (`operand`, `operator` or `reserved`), or a list (`matching`).
+
+    Raises:
+        UnknownNameError: `unknown_name`.
+    """
+    if not isinstance(name, str):
+        raise unknown_name(name, operands)
+    if name in operands:
+        return orient_operand(name, records, operands)
+    if name in RESERVED_OPERANDS:
+        known = reserved(operands, query_space or _only_space(operands))
+        return Orientation({"reserved": next(facts for facts in known if facts["name"] == name)})
+    operator = operator_named(name)
+    if operator is not None:
+        return Orientation({"operator": operator_facts(operator)})
+    of_kind = _by_kind(operands).get(name)
+    if of_kind is not None:
+        return _matching(name, of_kind, records, operands)
+    if "*" in name or "?" in name:
+        return _matching(name, [n for n in operands if fnmatchcase(n, name)], records, operands)
+    raise unknown_name(name, operands)
 
 
 def orient_operand(name: str, records: Records, operands: Mapping[str, Bound]) -> Orientation:
@@ -109,10 +144,21 @@ def orient_operand(name: str, records: Records, operands: Mapping[str, Bound]) -
     """
     operand = operands[name]
     space = operand.binding.type.space
-    facts = {"name": name, **_facts(operand, records), **_details(operand, records)}
-    facts["space"] = space_to_dict(space) if space else None
-    facts["examples"] = examples_of(name, operands, records)
-    return Orientation({"operand": facts, "records": len(records)})
+    found = {"name": name, **facts(operand, records), **details(operand, records)}
+    found["space"] = space_to_dict(space) if space else None
+    found["examples"] = examples_of(name, operands, records)
+    return Orientation({"operand": found, "records": len(records)})
+
+
+def orient_schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of what `Orientation.to_dict()` gives.
+
+    Example:
+        >>> orient_schema()["title"]
+        'Orientation in a retrieval collection'
+    """
+    text = files("pyterrier_alg.collection").joinpath("orient.schema.json").read_text("utf-8")
+    return cast("dict[str, Any]", json.loads(text))
 
 
 #: The order in which kinds are listed: what can be searched, then what narrows and weighs it.
@@ -129,89 +175,102 @@ _ORDER = (
 )
 
 
-def _facts(operand: Bound, records: Records) -> dict[str, Any]:
-    kind = operand.binding.type
-    facts: dict[str, Any] = {"kind": kind.kind.value, "space": kind.space.name if kind.space else None}
-    if isinstance(operand, PerQuery):
-        return {**facts, "queries": len(operand.by_qid)}
-    return {**facts, **_own_facts(operand, records)}
+def _by_kind(operands: Mapping[str, Bound]) -> dict[str, list[str]]:
+    """Names by kind: kinds in their order, names in the order of binding."""
+    found: dict[str, list[str]] = {kind.value: [] for kind in _ORDER}
+    for name, operand in operands.items():
+        found[operand.binding.type.kind.value].append(name)
+    return {kind: names for kind, names in found.items() if names}
 
 
-def _own_facts(operand: Operand, records: Records) -> dict[str, Any]:
-    match operand:
-        case NumberOperand(value=number):
-            return {"value": number}
-        case TextOperand(value=text):
-            return {"value": _shortened(text)}
-        case VectorOperand(values=values):
-            return {"length": float(lengths(values[np.newaxis])[0])}
-        case MatrixOperand(positions=positions, encoder=encoder):
-            return {**_coverage(positions, records), "query_encoder": encoder.identity if encoder else None}
-        case RelationOperand(positions=positions, scores=scores):
-            return {**_coverage(positions, records), "range": _range(scores)}
-        case MaskOperand(positions=positions):
-            return _coverage(positions, records)
-        case ColumnOperand(positions=positions, values=values):
-            counts = Counter(values.tolist())
-            facts = {**_coverage(positions, records), "distinct": len(counts), "values": _frequent(counts, FEW)}
-            if operand.kind is Kind.DATE_COLUMN:
-                facts["range"] = [min(counts), max(counts)] if counts else None
-            return facts
-        case RetrieverOperand(retriever=retriever):
-            facts = {"identity": retriever.identity, "default_depth": retriever.default_depth}
-            if isinstance(retriever, RecordedRetriever):
-                facts["recorded_queries"] = len(retriever.results)
-            return facts
+def _only_space(operands: Mapping[str, Bound]) -> Space | None:
+    """The space of the matrices, where they have one."""
+    spaces = {operand.space for operand in operands.values() if isinstance(operand, MatrixOperand)}
+    return spaces.pop() if len(spaces) == 1 else None
 
 
-def _details(operand: Bound, records: Records) -> dict[str, Any]:
-    match operand:
-        case MatrixOperand(positions=positions, rows=rows):
-            return {"row_lengths": _quantiles(lengths(rows)), "without": _without(positions, records)}
-        case RelationOperand(positions=positions, scores=scores):
-            return {"scores": _quantiles(scores), "without": _without(positions, records)}
-        case ColumnOperand(positions=positions, values=values):
-            return {"values": _frequent(Counter(values.tolist()), MORE), "without": _without(positions, records)}
-        case MaskOperand(positions=positions):
-            return {"some": records.docnos[positions[:MORE]].tolist()}
-        case RetrieverOperand(retriever=RecordedRetriever() as recorded):
-            some = [_shortened(query) for query in list(recorded.results)[:FEW]]
-            return {"some_queries": some, "recorded_depth": recorded.depth}
-        case PerQuery():
-            return {"some_qids": list(operand.by_qid)[:MORE]}
-    return {}
+def _space(space: Space) -> dict[str, Any]:
+    """A space with both encoders' identities, as long as a list can show."""
+    return {key: shortened(value) if isinstance(value, str) else value for key, value in space_to_dict(space).items()}
 
 
-def _coverage(positions: npt.NDArray[np.int64], records: Records) -> dict[str, Any]:
-    return {"covers": len(positions), "share": len(positions) / len(records) if len(records) else 0.0}
+def _examples(records: Records, operands: Mapping[str, Bound]) -> dict[str, list[str]]:
+    groups = {
+        "examples": example_programs(operands, records),
+        "query_examples": query_programs(operands),
+        "rerank_examples": rerank_programs(operands),
+    }
+    short = {key: [p for p in programs if len(p) <= _LONGEST_PROGRAM] for key, programs in groups.items()}
+    return {key: list(_fitting(programs, _EXAMPLES)) for key, programs in short.items()}
 
 
-def _range(scores: npt.NDArray[np.float64]) -> list[float] | None:
-    return [float(scores.min()), float(scores.max())] if len(scores) else None
+def _listed(
+    by_kind: Mapping[str, Sequence[str]], operands: Mapping[str, Bound], records: Records, room: int
+) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
+    """Operands with their facts, of every kind some, and names of others: as many as there is room for."""
+    # One of each kind, then a second of each kind, …
+    turns = chain.from_iterable(zip_longest(*by_kind.values()))
+    order = [name for name in turns if name is not None]
+    seen: dict[str, dict[str, Any]] = {}
+
+    def entries(room: int) -> Iterator[dict[str, Any]]:
+        misfits = 0
+        for name in order:
+            entry = seen.get(name)
+            if entry is None and _size(name) < room:
+                entry = seen[name] = {"name": name, **facts(operands[name], records)}
+            size = room if entry is None else _size(entry) + 2
+            if entry is not None and size <= room:
+                room -= size
+                yield entry
+                continue
+            misfits += 1
+            if misfits == _MISFITS:
+                return
+
+    found = {entry["name"]: entry for entry in entries(room)}
+    if len(found) < len(order):
+        found = {entry["name"]: entry for entry in entries(room - _NAMES)}
+    listed = [found[name] for names in by_kind.values() for name in names if name in found]
+    rest = [name for name in order if name not in found]
+    kinds = {name: kind for kind, names in by_kind.items() for name in names}
+    named: dict[str, list[str]] = {}
+    # Each may be the first of its kind, whose key takes room too.
+    for name in _fitting(rest, _NAMES - 20 * len(by_kind)):
+        named.setdefault(kinds[name], []).append(name)
+    return listed, {kind: named[kind] for kind in by_kind if kind in named}
 
 
-def _quantiles(values: npt.NDArray[np.float64]) -> dict[str, float] | None:
-    if not len(values):
-        return None
-    # Values that occur: between two of them, huge ones would overflow.
-    found = np.quantile(values, _QUANTILES, method="inverted_cdf").tolist()
-    return {f"{share:g}": value for share, value in zip(_QUANTILES, found, strict=True)}
+def _matching(pattern: str, names: Sequence[str], records: Records, operands: Mapping[str, Bound]) -> Orientation:
+    """A list of operands, the first of them with their facts."""
+    by_kind = _by_kind({name: operands[name] for name in names})
+    room = BUDGET // 2
+    listed, _ = _listed(by_kind, operands, records, room)
+    shown = {entry["name"] for entry in listed}
+    others = list(_fitting((name for name in names if name not in shown), room - _NAMES))
+    answer = {
+        "matching": pattern,
+        "records": len(records),
+        "count": len(names),
+        "operands": listed,
+        "names": others,
+        "left": len(names) - len(listed) - len(others),
+    }
+    return Orientation(answer)
 
 
-def _frequent(counts: Counter[str], most: int) -> list[list[Any]]:
-    """The most frequent values with their counts, equal ones by code point."""
-    frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
-    return [[_shortened(value), count] for value, count in frequent]
+def _fitting(values: Iterable[Any], room: int) -> Iterator[Any]:
+    """The values that there is room for, those too large left out."""
+    misfits = 0
+    for value in values:
+        size = _size(value) + 2
+        if size <= room:
+            room -= size
+            yield value
+        elif (misfits := misfits + 1) == _MISFITS:
+            return
 
 
-def _shortened(text: str) -> str:
-    """A text as lists show it: they stay short even where values are whole documents."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-
-
-def _without(positions: npt.NDArray[np.int64], records: Records) -> Sequence[str]:
-    """A few of the records that are not covered."""
-    missing = np.ones(len(records), dtype=bool)
-    missing[positions] = False
-    some: list[str] = records.docnos[np.flatnonzero(missing)[:MORE]].tolist()
-    return some
+def _size(value: object) -> int:
+    """Bytes of a value's JSON."""
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from pyterrier_alg.algebra.errors import AlgebraError
 from pyterrier_alg.algebra.kinds import Binding, Distance, Kind, Space, Type
 from pyterrier_alg.collection.files import CHECKED, stored
-from pyterrier_alg.collection.lexical import CountsRetriever, RecordedRetriever
+from pyterrier_alg.collection.lexical import CountsRetriever, PyTerrierRetriever, RecordedRetriever, token_of
 from pyterrier_alg.collection.operands import (
     ColumnOperand,
     Encoder,
@@ -24,11 +25,12 @@ from pyterrier_alg.collection.operands import (
     Operand,
     RelationOperand,
     RetrieverOperand,
+    Retrieving,
     TextOperand,
     VectorOperand,
 )
 from pyterrier_alg.collection.per_query import Bound, PerQuery
-from pyterrier_alg.collection.records import frozen, texts
+from pyterrier_alg.collection.records import frozen, is_text, texts
 from pyterrier_alg.collection.saved_encoders import encoder_from_dict, encoder_to_dict
 from pyterrier_alg.collection.scalars import HALF
 from pyterrier_alg.collection.signed_hash import tokens
@@ -101,8 +103,7 @@ def take_apart(operand: Bound) -> Parts:
         case RetrieverOperand(retriever=CountsRetriever() as counted) if counted.tokenise is tokens:
             return _counts_parts(counted)
         case RetrieverOperand(retriever=retriever):
-            depth = retriever.default_depth
-            return Parts({"sort": LIVE, "identity": retriever.identity, "default_depth": depth})
+            return _live_parts(retriever)
         case PerQuery():
             return _per_query_parts(operand)
 
@@ -168,6 +169,19 @@ def space_to_dict(space: Space) -> dict[str, Any]:
 def space_from_dict(values: Mapping[str, Any]) -> Space:
     """The space that `space_to_dict` was given."""
     return Space(**{**values, "distance": Distance(values["distance"])})
+
+
+def _live_parts(retriever: Retrieving) -> Parts:
+    """Of a retriever that no file can hold: what tells it from others."""
+    header = {"sort": LIVE, "identity": retriever.identity, "default_depth": int(retriever.default_depth)}
+    match retriever:
+        case PyTerrierRetriever(token=token):
+            return Parts({**header, "token": token})
+        case CountsRetriever() as counted:
+            # Counted by a tokeniser that has no name.
+            parts = _counts_parts(counted)
+            return Parts({**parts.header, **header, "token": token_of(counted.tokenise)}, parts.arrays, parts.texts)
+    return Parts(header)
 
 
 def _counts_parts(counted: CountsRetriever) -> Parts:
@@ -260,6 +274,20 @@ def _slices(parts: Parts) -> list[slice]:
     return [slice(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
+def _number(parts: Parts, encoders: Mapping[str, Encoder]) -> NumberOperand:
+    number = float(parts.header["value"])
+    if not math.isfinite(number):
+        raise ValueError(f"the number {number}")
+    return NumberOperand(number)
+
+
+def _text(parts: Parts, encoders: Mapping[str, Encoder]) -> TextOperand:
+    text = parts.header["value"]
+    if not is_text(text):
+        raise ValueError(f"{text!r} for a text")
+    return TextOperand(text)
+
+
 def _matrix(parts: Parts, encoders: Mapping[str, Encoder]) -> MatrixOperand:
     space, encoder = space_from_dict(parts.header["space"]), encoder_from_dict(parts.header["encoder"], encoders)
     return MatrixOperand(parts.arrays["positions"], parts.arrays["rows"], space, encoder)
@@ -274,8 +302,8 @@ def _column(parts: Parts, encoders: Mapping[str, Encoder]) -> ColumnOperand:
 
 
 _SORTS: dict[str, Callable[[Parts, Mapping[str, Encoder]], Bound]] = {
-    "number": lambda parts, encoders: NumberOperand(float(parts.header["value"])),
-    "text": lambda parts, encoders: TextOperand(str(parts.header["value"])),
+    "number": _number,
+    "text": _text,
     "vector": _vector,
     "matrix": _matrix,
     "relation": lambda parts, encoders: RelationOperand(parts.arrays["positions"], parts.arrays["scores"]),

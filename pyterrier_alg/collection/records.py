@@ -47,6 +47,23 @@ def is_text(value: object) -> bool:
     return value.isascii() or not any(0xD800 <= ord(character) <= 0xDFFF for character in value)
 
 
+def texts_to_encode(given: object) -> list[str]:
+    """What an encoder of documents is given, however often it can be gone through.
+
+    Raises:
+        BindingError: `bad_operand`, naming the first that is no text; also for a single text.
+    """
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        message = f"the texts to encode are a {type(given).__name__}"
+        raise BindingError("bad_operand", message, "give a list of texts")
+    found = list(given)
+    for place, text in enumerate(found):
+        if not is_text(text):
+            message = f"text {place:,} is a {type(text).__name__}, or no valid text: {text!r}"
+            raise BindingError("bad_operand", message, "an encoder takes strings")
+    return [str(text) for text in found]
+
+
 class Records:
     """The ids of a collection's records.
 

@@ -58,6 +58,18 @@ def as_rows(values: Any, space: Space, names: Sequence[str], operand: str) -> Ro
     return result
 
 
+def shape_of(values: Any, operand: str) -> tuple[int, ...]:
+    """The shape of one vector's values, whatever they are.
+
+    Raises:
+        BindingError: `ragged_rows`, where they have none.
+    """
+    try:
+        return np.shape(values)
+    except ValueError:
+        raise BindingError("ragged_rows", f"{operand} has elements of different lengths") from None
+
+
 def as_vector(values: Any, space: Space, operand: str) -> Rows:
     """Values as one read-only float32 vector of a space.
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyterrier_alg.algebra.errors import AlgebraError
+from pyterrier_alg.collection.records import texts_to_encode
 
 __all__ = ["SignedHashEncoder", "tokens"]
 
@@ -103,7 +104,7 @@ class SignedHashEncoder:
             >>> SignedHashEncoder(dimensions=4).encode_documents(["digital data storage", "?"]).tolist()[1]
             [0.0, 0.0, 0.0, 0.0]
         """
-        bags = [Counter(tokens(text)) for text in texts]
+        bags = [Counter(tokens(text)) for text in texts_to_encode(texts)]
         vocabulary = {term: place for place, term in enumerate(dict.fromkeys(term for bag in bags for term in bag))}
         offsets = np.cumsum([0, *map(len, bags)])
         places = [vocabulary[term] for bag in bags for term in bag]

@@ -6,8 +6,10 @@ a record has no such text. It is an uncompressed Arrow IPC file, which pandas, P
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,11 +19,14 @@ import numpy.typing as npt
 import pyterrier as pt
 
 from pyterrier_alg.algebra.errors import DataError
-from pyterrier_alg.collection.files import MEND, Hashed
+from pyterrier_alg.collection.files import MEND, Hashed, listed_checksum
 
 TEXTS = "texts.arrow"
 
 _DOCNO = "docno"
+
+#: Bytes that are copied at once.
+_COPIED = 1 << 22
 
 #: Rows and characters of a record batch, whichever is reached first: what a reader touches is a row, not a batch.
 _ROWS, _CHARACTERS = 1 << 13, 1 << 23
@@ -30,6 +35,9 @@ _ROWS, _CHARACTERS = 1 << 13, 1 << 23
 @dataclass(frozen=True)
 class StoredTexts:
     """The texts that a saved collection keeps; equal where the files are.
+
+    Once opened they stay what they were: the file is mapped, as matrices are, and another one that takes its place
+    afterwards is not looked at. One that took its place before is refused.
 
     Attributes:
         path: the Arrow file.
@@ -40,15 +48,37 @@ class StoredTexts:
     path: Path = field(compare=False)
     fields: tuple[str, ...]
     checksum: str
-    _opened: list[Any] = field(default_factory=list, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # An open file is not pickled.
         return type(self), (self.path, self.fields, self.checksum)
 
+    def opened(self) -> StoredTexts:
+        """The same, whose file is open.
+
+        Raises:
+            DataError: `missing_data`; `corrupted_data`, where the folder has become another collection's.
+        """
+        # To ask for the mapping is to make it.
+        _ = self._mapped
+        return self
+
+    def copied(self, folder: Path) -> dict[str, Any]:
+        """Copy the file into a folder that is being written; the facts of the copy.
+
+        Raises:
+            DataError: `missing_data`, `corrupted_data`, `unwritable`.
+        """
+        with Hashed(folder / TEXTS) as out, memoryview(self._bytes()) as view:
+            for start in range(0, len(view), _COPIED):
+                out.write(view[start : start + _COPIED])
+        if out.facts["sha256"] != self.checksum:
+            raise DataError("corrupted_data", f"{self.path} is not what was written: its checksum differs", MEND)
+        return out.facts
+
     def moved(self, folder: Path) -> StoredTexts:
-        """The same texts, copied to another folder."""
-        return replace(self, path=folder / TEXTS, _opened=[])
+        """The same texts, copied to another folder, and open."""
+        return replace(self, path=folder / TEXTS).opened()
 
     def take(
         self, rows: npt.NDArray[np.int64], wanted: Sequence[str], *, verbose: bool = False
@@ -68,8 +98,9 @@ class StoredTexts:
         """
         import pyarrow as pa
 
+        self._bytes()
         try:
-            batches, ends = self._batches()
+            batches, ends = self._batches
             found: dict[str, list[str | None]] = {name: [None] * len(rows) for name in wanted}
             numbers = np.searchsorted(ends, rows, side="right")
             for number in pt.tqdm(np.unique(numbers).tolist(), desc="texts", unit="block", disable=not verbose):
@@ -80,23 +111,41 @@ class StoredTexts:
                     texts = batch.column(name).take(inside).to_pylist()
                     for place, text in zip(places.tolist(), texts, strict=True):
                         found[name][place] = text
-        except FileNotFoundError as error:
-            raise DataError("missing_data", f"cannot read {self.path}: {error.strerror or error}", MEND) from error
         except (LookupError, OSError, ValueError) as error:
             raise DataError("corrupted_data", f"{self.path} cannot be read: {error}", MEND) from error
         return found
 
+    def _bytes(self) -> mmap.mmap:
+        """The mapped file, which is as long as it was: to read what was cut off would kill the process."""
+        if self._mapped.size() != len(self._mapped):
+            message = f"{self.path} is not what was opened: it has another length now"
+            raise DataError("corrupted_data", message, MEND)
+        return self._mapped
+
+    @cached_property
+    def _mapped(self) -> mmap.mmap:
+        """The bytes of the file."""
+        try:
+            with self.path.open("rb") as file:
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise DataError("missing_data", f"cannot read {self.path}: {error.strerror or error}", MEND) from error
+        except ValueError as error:
+            raise DataError("corrupted_data", f"{self.path} cannot be read: {error}", MEND) from error
+        # Asked after the file is open, since folders may be replaced at any time.
+        if listed_checksum(self.path) != self.checksum:
+            message = f"{self.path} holds the texts of another collection, which stands there now"
+            raise DataError("corrupted_data", message, "open the collection again, or give each a folder of its own")
+        return mapped
+
+    @cached_property
     def _batches(self) -> tuple[list[Any], npt.NDArray[np.int64]]:
         """The record batches, which are views of the mapped file, and where each of them ends."""
         import pyarrow as pa
 
-        if not self._opened:
-            reader = pa.ipc.open_file(pa.memory_map(str(self.path)))
-            batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
-            ends = np.cumsum([batch.num_rows for batch in batches], dtype=np.int64)
-            self._opened.append((batches, ends))
-        batches, ends = self._opened[0]
-        return batches, ends
+        reader = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(self._mapped)))
+        batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
+        return batches, np.cumsum([batch.num_rows for batch in batches], dtype=np.int64)
 
 
 class TextsFile:
@@ -136,9 +185,12 @@ class TextsFile:
     def close(self) -> None:
         """Give the file back, finished or not."""
         if not self._out.closed:
-            self._writer.close()
-            self._sink.close()
-            self._out.close()
+            try:
+                self._writer.close()
+                self._sink.close()
+            finally:
+                # On a full disk the end of the file cannot be written.
+                self._out.close()
 
     def __enter__(self) -> TextsFile:
         return self

@@ -13,6 +13,7 @@ import pyterrier as pt
 
 from pyterrier_alg.algebra.errors import BindingError, DataError
 from pyterrier_alg.collection.binding import unknown_name
+from pyterrier_alg.collection.frames import names_of
 from pyterrier_alg.collection.operands import MatrixOperand, Positions
 from pyterrier_alg.collection.records import Records, plain_docnos, shown
 from pyterrier_alg.collection.stored_records import rows_of
@@ -100,7 +101,7 @@ class VecLoader(_Loader):
 
     def __post_init__(self) -> None:
         """Refuse a name that is no matrix's before anything runs."""
-        if self.matrix not in self.collection:
+        if not isinstance(self.matrix, str) or self.matrix not in self.collection:
             raise unknown_name(self.matrix, self.collection.operands)
         bound = self.collection.operands[self.matrix]
         if not isinstance(bound, MatrixOperand):
@@ -149,7 +150,7 @@ def text_loader(
     if texts is None:
         hint = "AlgebraIndexer(path, texts=[…]) stores those of a corpus"
         raise DataError("missing_texts", "the collection stores no texts", hint)
-    wanted = texts.fields if fields == "*" else (fields,) if isinstance(fields, str) else tuple(fields)
+    wanted = texts.fields if fields == "*" else (fields,) if isinstance(fields, str) else names_of(fields, "fields")
     missing = [name for name in wanted if name not in texts.fields]
     if missing:
         message = f"the collection stores no text {shown(missing)}"

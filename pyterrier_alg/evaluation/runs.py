@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyterrier as pt
 
@@ -26,16 +27,16 @@ class WrittenRun:
         path: the file.
         queries: how many it has.
         records: how many lines.
-        stand_ins: the qids whose scores are stand-ins, in the order of the file.
+        changed: the qids that have scores which are not the true ones, in the order of the file.
     """
 
     path: Path
     queries: int
     records: int
-    stand_ins: tuple[str, ...]
+    changed: tuple[str, ...]
 
     def __repr__(self) -> str:
-        some = f"stand-in scores for {len(self.stand_ins):,}" if self.stand_ins else "true scores"
+        some = "true scores" + (f", some lowered for {len(self.changed):,}" if self.changed else "")
         return f"<run {self.path.name}: {self.records:,} records of {self.queries:,} queries, {some}>"
 
 
@@ -53,11 +54,12 @@ def write_run(
         run: `qid`, `docno`, `score`.
         path: ends in `.gz` where it is to be compressed; a file that is there is replaced.
         name: of the run, its last column.
-        scores: `"auto"` writes a query's true scores where they are safe, else its stand-ins (n for the first of n
-            records, 1 for the last); `"true"` refuses a run that is not safe; `"stand-in"` writes stand-ins throughout.
+        scores: `"auto"` writes true scores, but for one that is not below the score before it as float32, which is
+            lowered to the next float32 below that; `"true"` refuses a run that is not safe; `"stand-in"` writes n for
+            the first of a query's n records, 1 for the last, as `auto` does for scores beyond float32.
 
     Returns:
-        How much was written, and for which queries the scores are stand-ins.
+        How much was written, and which queries have scores that are not the true ones.
 
     Raises:
         AlgebraError: `bad_name`, `bad_qid`, `bad_docno` for what is empty or has white space, which the format cannot
@@ -67,21 +69,21 @@ def write_run(
     Example:
         >>> run = pd.DataFrame({"qid": ["1", "1"], "docno": ["b", "a"], "score": [0.5, 0.5]})
         >>> write_run(run, "/tmp/tied.run")  # doctest: +SKIP
-        <run tied.run: 2 records of 1 queries, stand-in scores for 1>
+        <run tied.run: 2 records of 1 queries, true scores, some lowered for 1>
     """
-    lines, stand_ins = run_lines(run, name, scores=scores)
+    lines, changed = run_lines(run, name, scores=scores)
     try:
         with pt.io.finalized_autoopen(os.path.abspath(path), "b") as stream:
             stream.writelines(f"{line}\n".encode() for line in lines)
     except OSError as error:
         raise DataError("unwritable", f"cannot write {path}: {error.strerror or error}") from error
-    return WrittenRun(Path(path), run["qid"].nunique(), len(lines), stand_ins)
+    return WrittenRun(Path(path), run["qid"].nunique(), len(lines), changed)
 
 
 def run_lines(
     run: pd.DataFrame, name: str = "pyterrier_alg", *, scores: ScoreForm = "auto"
 ) -> tuple[list[str], tuple[str, ...]]:
-    """The lines that `write_run` writes, and the qids whose scores are stand-ins.
+    """The lines that `write_run` writes, and the qids that have scores which are not the true ones.
 
     Args:
         run: as `write_run`.
@@ -94,24 +96,29 @@ def run_lines(
     Example:
         >>> run = pd.DataFrame({"qid": ["1", "1"], "docno": ["b", "a"], "score": [0.5, 0.5]})
         >>> run_lines(run, "tied")
-        (['1 Q0 a 0 2.0 tied', '1 Q0 b 1 1.0 tied'], ('1',))
+        (['1 Q0 a 0 0.5 tied', '1 Q0 b 1 0.4999999701976776 tied'], ('1',))
     """
     if scores not in get_args(ScoreForm):
         raise AlgebraError("bad_argument", f"scores is 'auto', 'true' or 'stand-in', not {scores!r}")
+    given: object = run
+    if not isinstance(given, pd.DataFrame):
+        raise AlgebraError(
+            "bad_argument", f"the run is a frame, not a {type(given).__name__}", "write_run(program(topics), …)"
+        )
     topics, rows = Topics.of(run), Rows.of(run, "the run")
     _refuse_what_a_line_cannot_hold([name], "bad_name", "the name of the run")
     _refuse_what_a_line_cannot_hold(list(topics.places), "bad_qid", "a qid")
     _refuse_what_a_line_cannot_hold(rows.docnos, "bad_docno", "a docno")
     codes = topics.codes(rows.qids, "the run")
     order = rank_order(codes, rows.scores, rows.docnos)
-    written, stand_ins = _written_scores(rows, codes, order, scores)
+    written, changed = _written_scores(rows, codes, order, scores)
     lines = [
         # Not NumPy's repr, which names its type.
         f"{rows.qids[row]} Q0 {rows.docnos[row]} {rank} {float(written[row])!r} {name}"
         for mine in by_query(codes[order])
         for rank, row in enumerate(order[mine].tolist())
     ]
-    return lines, stand_ins
+    return lines, changed
 
 
 def read_run(path: Path | str) -> pd.DataFrame:
@@ -152,9 +159,9 @@ def read_run(path: Path | str) -> pd.DataFrame:
 
 
 def _written_scores(rows: Rows, codes: Places, order: Places, form: str) -> tuple[Scores, tuple[str, ...]]:
-    """The score that each row is written with, and the qids whose scores are stand-ins."""
+    """The score that each row is written with, and the qids that have scores which are not the true ones."""
     stand_ins = strict_scores(codes, rows.scores, rows.docnos)
-    written, replaced = rows.scores.copy(), []
+    written, changed = rows.scores.copy(), []
     with np.errstate(over="ignore"):
         single = rows.scores.astype(np.float32)
     for mine in by_query(codes[order]):
@@ -162,11 +169,27 @@ def _written_scores(rows: Rows, codes: Places, order: Places, form: str) -> tupl
         safe = bool((single[own][:-1] > single[own][1:]).all() and np.isfinite(single[own]).all())
         if form == "true" and not safe:
             message = f"the scores of qid {rows.qids[own[0]]!r} do not decrease strictly as float32"
-            raise AlgebraError("unsafe_scores", message, 'scores="auto" writes stand-ins there')
-        if form == "stand-in" or not safe:
+            raise AlgebraError("unsafe_scores", message, 'scores="auto" lowers those that would tie')
+        if form == "stand-in":
             written[own] = stand_ins[own]
-            replaced.append(rows.qids[own[0]])
-    return written, tuple(replaced)
+        elif not safe:
+            lowered = _lowered(rows.scores[own], single[own])
+            written[own] = stand_ins[own] if lowered is None else lowered
+        if form == "stand-in" or not safe:
+            changed.append(rows.qids[own[0]])
+    return written, tuple(changed)
+
+
+def _lowered(scores: Scores, single: npt.NDArray[np.float32]) -> Scores | None:
+    """Scores in rank order, each below the one before as float32, if need be by the least step; None beyond float32."""
+    if not np.isfinite(single).all():
+        return None
+    lowered = scores.copy()
+    for place in range(1, len(single)):
+        if not single[place] < single[place - 1]:
+            single[place] = np.nextafter(single[place - 1], np.float32(-np.inf), dtype=np.float32)
+            lowered[place] = float(single[place])
+    return lowered if np.isfinite(lowered).all() else None
 
 
 def _refuse_what_a_line_cannot_hold(texts: list[str], code: str, what: str) -> None:

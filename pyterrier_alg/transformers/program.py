@@ -12,7 +12,7 @@ import pandas as pd
 import pyterrier as pt
 
 from pyterrier_alg.algebra.checking import check
-from pyterrier_alg.algebra.errors import AlgebraError
+from pyterrier_alg.algebra.errors import AlgebraError, EvaluationError
 from pyterrier_alg.algebra.expressions import Name
 from pyterrier_alg.algebra.formula import Formula, operand_names
 from pyterrier_alg.algebra.kinds import Binding
@@ -171,10 +171,25 @@ class Program(Stage):
         runner = engine(self.engine)
         scopes = search_together(self.formula, [self._scope(topic) for topic in topics])
         if any(topic is not None and topic.docnos is not None for topic in topics):
-            return runner.run_all(self._restricted[0], scopes)
+            return self._run_all(self._restricted[0], scopes)
         if scopes and scopes[0].shared.issuperset(operand_names(self.formula)):
             return [runner.run(self.formula, scopes[0])] * len(scopes)
-        return runner.run_all(self.formula, scopes)
+        return self._run_all(self.formula, scopes)
+
+    def _run_all(self, formula: Formula, scopes: Sequence[Scope]) -> list[ScoredRelation]:
+        """Run a formula for each query; what fails says for which."""
+        runner = engine(self.engine)
+        try:
+            return runner.run_all(formula, scopes)
+        except EvaluationError:
+            for scope in scopes if len(scopes) > 1 else ():
+                try:
+                    runner.run(formula, scope)
+                except EvaluationError as error:
+                    first, *others = error.diagnostics
+                    told = replace(first, message=f"{first.message} (qid {scope.qid!r})")
+                    raise EvaluationError([told, *others], error.source) from error
+            raise
 
     def _scope(self, topic: Topic | None) -> Scope:
         if topic is None or topic.docnos is None:

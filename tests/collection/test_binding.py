@@ -242,6 +242,12 @@ def test_a_vector_a_query(vectors):
 
 # Each: what is bound as x, the code, and the words that name the offender.
 REFUSED = [
+    (np.timedelta64(1, "D"), "bad_operand", ["x", "timedelta64"]),
+    ({"a": np.timedelta64(1, "D")}, "bad_operand", ["'a'", "timedelta64"]),
+    (Column({"a": np.timedelta64(1, "D")}), "bad_operand", ["'a'", "timedelta64"]),
+    (Column({"a": np.datetime64("12000-01-01")}), "bad_date", ["'a'", "12000"]),
+    (Column({"a": np.datetime64(2**40, "D")}), "bad_date", ["'a'"]),
+    (Column({"a": np.datetime64(-(2**60), "Y")}), "bad_date", ["'a'"]),
     ({"a": 1, "zz": 2}, "unknown_docno", ["x", "'zz'", "row 1"]),
     ({"zz"}, "unknown_docno", ["x", "'zz'"]),
     (Mask(["a", "c", "a"]), "duplicate_docno", ["x", "'a'", "rows 0, 2"]),
@@ -337,6 +343,11 @@ def test_names_that_no_operand_may_have(records, name, code):
     assert caught.value.code == code
     if code == "reserved_name":
         assert repr(name) in caught.value.message and "query_vec" in caught.value.hint and "top" in caught.value.hint
+
+
+def test_a_name_that_python_uses_itself(records):
+    c = records.bind(**{"self": 0.5})
+    assert c.operands["self"].value == 0.5 and c.with_numbers(**{"self": 0.7}).operands["self"].value == 0.7
 
 
 @pytest.mark.parametrize("value", [0.5, "", "tomorrow", "2026-13-01", {"a": 1.0}, None])

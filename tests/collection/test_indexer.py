@@ -1,10 +1,14 @@
 """The indexer: what it builds is what binding builds, whatever the order and the batches; what fails leaves nothing."""
 
+import gc
 import os
 import pickle
+import resource
 import signal
 import subprocess
 import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -20,7 +24,9 @@ from hypothesis import strategies as st
 
 from pyterrier_alg.algebra import AlgebraError, BindingError, DataError, parse
 from pyterrier_alg.collection import Collection, Column, Distance, Matrix, Space, Topic, Vector
+from pyterrier_alg.collection.building import Build
 from pyterrier_alg.collection.indexer import AlgebraIndexer
+from pyterrier_alg.collection.placing import new_folder
 from pyterrier_alg.collection.scalars import plain_products
 from pyterrier_alg.collection.signed_hash import SignedHashEncoder
 
@@ -283,6 +289,8 @@ REFUSED = {
     "ragged": ([VEC, {"docno": "w", "doc_vec": [1.0]}], {}, "ragged_rows", "'w'"),
     "other dimensions": ([VEC, {"docno": "w", "doc_vec": [1.0]}], {"batch_size": 1}, "dimensions", "documents 1"),
     "not those of the encoder": ([VEC], {"encoder": ENCODER}, "dimensions", "'v' has 2 dimensions.*has 8"),
+    "jagged vector": ([{"docno": "w", "doc_vec": [[1.0], [0.0, 1.0]]}], {}, "ragged_rows", "'w'"),
+    "a duration": ([{**VEC, "x": np.timedelta64(1, "D")}], {"columns": ["x"]}, "bad_operand", "'v'.*timedelta64"),
     "no vector": ([{"docno": "w", "doc_vec": 5.0}], {}, "dimensions", "'w'"),
     "not finite": ([{"docno": "w", "doc_vec": [1.0, np.inf]}], {}, "non_finite", "'w'"),
     "not unit": ([{"docno": "w", "doc_vec": [3.0, 4.0]}], {}, "not_unit", "'w'"),
@@ -317,6 +325,8 @@ def test_what_is_refused_leaves_nothing(tmp_path, case):
         ({"matrix": "a`b"}, BindingError, "bad_name"),
         ({"dates": ["day"]}, AlgebraError, "bad_parameter"),
         ({"scalar": "int8"}, AlgebraError, "bad_parameter"),
+        ({"name": {5}}, AlgebraError, "bad_parameter"),
+        ({"name": 5}, AlgebraError, "bad_parameter"),
         ({"batch_size": 0}, AlgebraError, "bad_parameter"),
         ({"distance": "hamming"}, BindingError, "space"),
         ({"space": ""}, BindingError, "space"),
@@ -425,6 +435,50 @@ def test_what_stands_there_is_refused_or_replaced(tmp_path):
     assert first.operands["E"].rows.shape == (3, 8) and first.operands["E"].rows.any()
 
 
+def test_what_a_link_names_is_replaced(tmp_path):
+    index(tmp_path, DOCUMENTS, encoder=ENCODER)
+    (tmp_path / "link").symlink_to(tmp_path / "c")
+    for documents in (DOCUMENTS[:1], DOCUMENTS[:2]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            AlgebraIndexer(tmp_path / "link", encoder=ENCODER, overwrite=True).index(documents)
+        assert len(Collection(tmp_path / "c")) == len(documents)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["c", "link"] and (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_of_several_that_replace_a_folder_at_once_one_stays(tmp_path):
+    index(tmp_path, DOCUMENTS, encoder=ENCODER)
+
+    def replace_it(turn):
+        for _ in range(5):
+            indexer = AlgebraIndexer(tmp_path / "c", encoder=ENCODER, overwrite=True, name=str(turn))
+            with new_folder(tmp_path / "c", replacing=True) as aside, Build(indexer, aside) as build:
+                build.add(DOCUMENTS[: 1 + turn % 3])
+                build.finish()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(replace_it, range(4)))
+    found = Collection(tmp_path / "c")
+    found.verify()
+    assert len(found) == 1 + int(found.name) % 3 and [p.name for p in tmp_path.iterdir()] == ["c"]
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning")
+def test_a_build_on_a_full_disk_closes_its_files(tmp_path):
+    documents = [{"docno": str(n), "doc_vec": [n, 1.0], "text": "word " * 20} for n in range(3000)]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        with pytest.raises(DataError, match=r"texts\.arrow") as caught:
+            index(tmp_path, documents, distance="l2", texts=["text"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert caught.value.code == "unwritable" and list(tmp_path.iterdir()) == []
+    del caught
+    gc.collect()
+
+
 def test_only_a_collection_is_overwritten(tmp_path):
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "thesis.tex").write_text("…")
@@ -454,3 +508,10 @@ def test_progress_is_shown_when_asked(tmp_path, capsys):
     AlgebraIndexer(tmp_path / "loud", encoder=ENCODER, verbose=True).index(DOCUMENTS)
     shown = capsys.readouterr()
     assert "indexing loud" in shown.err + shown.out
+
+
+@pytest.mark.parametrize("path", [None, 5])
+def test_a_path_that_is_none(path):
+    with pytest.raises(AlgebraError) as caught:
+        AlgebraIndexer(path)
+    assert caught.value.code == "bad_parameter"

@@ -1,9 +1,13 @@
 """Retrievers: recorded runs, PyTerrier's, and Terrier itself."""
 
+import gc
 import os
 import pickle
 import shutil
 import sys
+import tempfile
+import warnings
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,8 +18,9 @@ import pytest
 from pyterrier_alg import Program
 from pyterrier_alg.algebra import AlgebraError, BindingError, EvaluationError, MissingExtraError, parse
 from pyterrier_alg.collection import Collection, Retriever, Topic, vaswani
-from pyterrier_alg.collection.lexical import PisaRetriever, RecordedRetriever, TerrierRetriever, bag
+from pyterrier_alg.collection.lexical import PisaRetriever, PyTerrierRetriever, RecordedRetriever, TerrierRetriever, bag
 from pyterrier_alg.collection.vaswani_data import load_vaswani
+from pyterrier_alg.engines.registry import engines
 from pyterrier_alg.engines.vectorised import VectorisedEngine
 
 TOPICS = pd.DataFrame({"qid": ["1", "2", "3"], "query": ["Wave guides", "valve", "nothing"]})
@@ -135,6 +140,9 @@ def test_a_docno_that_the_collection_lacks_is_named():
         pd.DataFrame({"docno": ["a"]}),
         pd.DataFrame({"qid": ["1"], "query": ["x"]}),
         [{"docno": "a", "score": 1.0}],
+        pd.DataFrame({"docno": ["a"], "score": [10**400]}),
+        pd.DataFrame({"docno": ["a"], "score": ["1.5"]}),
+        pd.DataFrame([["a", 1.0, 2.0]], columns=["docno", "score", "score"]),
     ],
 )
 def test_results_that_are_no_relation(frame):
@@ -143,10 +151,213 @@ def test_results_that_are_no_relation(frame):
     assert caught.value.code == "bad_results"
 
 
+class Own:
+    """An object that searches, and is no transformer."""
+
+    def __init__(self, found, identity="an own one", default_depth=10):
+        self.found, self.identity, self.default_depth = found, identity, default_depth
+
+    def search(self, text, depth):
+        return self.found(text) if callable(self.found) else self.found
+
+
+class OwnOfMany(Own):
+    """The same, for many texts."""
+
+    def search_all(self, texts, depth):
+        return [self.search(text, depth) for text in texts]
+
+
+def fails(text):
+    raise OSError(f"no {text}")
+
+
+@pytest.mark.parametrize("name", engines())
+@pytest.mark.parametrize(
+    ("found", "code"),
+    [
+        (None, "bad_results"),
+        ([("a", 1.0)], "bad_results"),
+        ({1: 1.0}, "bad_results"),
+        ({"a": "1"}, "bad_results"),
+        ({"a": None}, "bad_results"),
+        ({"a": float("nan")}, "bad_results"),
+        ({"a": 10**400}, "bad_results"),
+        (fails, "failed_search"),
+        ({"foreign": 1.0}, "unknown_record"),
+        ({"a": float("inf")}, "non_finite"),
+    ],
+)
+def test_what_an_own_retriever_gives_is_checked_for_every_engine(name, found, code):
+    c = Collection(["a", "b", "c"]).bind(bm25=Own(found))
+    with pytest.raises(AlgebraError) as caught:
+        Program("top(2, bm25(query))", c, engine=name).run(Topic("1", "wave"))
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("kind", [Own, OwnOfMany])
+def test_an_own_retriever_gives_its_best_to_the_depth(kind):
+    c = Collection(["a", "b", "c"]).bind(bm25=kind({"a": 1, "b": 3.0, "c": 2.0}, default_depth=2))
+    topics = pd.DataFrame({"qid": ["1", "2"], "query": ["wave", "guide"]})
+    found = Program("bm25(query)", c)(topics)
+    assert found["docno"].tolist() == ["b", "c"] * 2 and found["score"].tolist() == [3.0, 2.0] * 2
+
+
+def test_many_texts_by_an_own_retriever_are_as_many_answers():
+    class Wrong(OwnOfMany):
+        def search_all(self, texts, depth):
+            return self.found(texts)
+
+    for answer, code in ((lambda texts: [{}], "bad_results"), (lambda texts: 1 / 0, "failed_search")):
+        retriever = Collection(["a"]).bind(bm25=Wrong(answer)).at().operands["bm25"].retriever
+        with pytest.raises(AlgebraError) as caught:
+            retriever.search_all(["x", "y"], 3)
+        assert caught.value.code == code
+
+
+@pytest.mark.parametrize(("identity", "depth"), [({1}, 10), (None, 10), ("x", "deep"), ("x", 0), ("x", True)])
+def test_own_retrievers_that_do_not_say_what_they_are(identity, depth):
+    with pytest.raises(BindingError) as caught:
+        Collection(["a"]).bind(bm25=Own({}, identity, depth))
+    assert caught.value.code == "bad_operand"
+
+
+def first(frame):
+    return FOUND.assign(score=1.0)
+
+
+def second(frame):
+    return FOUND.assign(score=2.0)
+
+
+@dataclass
+class Unhashable(pt.Transformer):
+    """A value that has no hash, and whose parts cannot be compared."""
+
+    frame: pd.DataFrame
+
+    def transform(self, topics):
+        return self.frame
+
+
+def test_retrievers_of_one_name_are_not_one_retriever():
+    f, g = pt.apply.generic(first), pt.apply.generic(second)
+    assert repr(f) == repr(g)
+    c = Collection(["a", "b", "c"])
+    for options in ({}, {"identity": "mine"}):
+        bound = c.bind(r=Retriever(f, **options))
+        assert bound != c.bind(r=Retriever(g, **options))
+        assert bound != c.bind(r=Retriever(pt.apply.generic(first), **options))
+        assert bound == c.bind(r=Retriever(f, **options)) and hash(bound) == hash(c.bind(r=Retriever(f, **options)))
+    # Orient says what people call them.
+    assert c.bind(r=f).orient("r").to_dict() == c.bind(r=g).orient("r").to_dict()
+    for pipeline in (lambda t: t % 2, lambda t: t >> pt.Transformer.identity()):
+        assert c.bind(r=pipeline(f)) != c.bind(r=pipeline(g))
+        same = pipeline(f)
+        assert c.bind(r=same) == c.bind(r=same)
+    one, other = Unhashable(FOUND), Unhashable(FOUND)
+    assert c.bind(r=one) == c.bind(r=one) != c.bind(r=other)
+
+
+def test_equal_transformers_are_one_retriever_and_copies_stay_what_they_are():
+    c = Collection(["a", "b", "c"])
+    program = Program("top(2, w)", c.bind(w={"a": 1.0}))
+    same = Program("top(2, w)", c.bind(w={"a": 1.0}))
+    assert c.bind(r=program) == c.bind(r=same) != c.bind(r=Program("top(1, w)", c.bind(w={"a": 1.0})))
+    bound = c.bind(r=Results(FOUND))
+    copy = pickle.loads(pickle.dumps(bound))
+    assert copy == bound and pickle.loads(pickle.dumps(copy)) == bound
+    retriever = bound.at().operands["r"].retriever
+    assert replace(retriever, transformer=Results(FOUND)).token != retriever.token
+    assert replace(retriever, default_depth=3).token == retriever.token
+
+
+def test_pipelines_of_one_name_are_not_fused_into_one():
+    c = Collection(["a", "b", "c"])
+    topics = pd.DataFrame({"qid": ["1"], "query": ["x"]})
+    parts = [Program("r(query)", c.bind(r=pt.apply.generic(f))) for f in (first, second)]
+    together = parts[0] + parts[1]
+    for pipeline in (together, together.compile()):
+        assert pipeline(topics)["score"].tolist() == [3.0] * 3
+
+
+def test_rows_whose_qid_is_no_string():
+    frame = pd.DataFrame({"qid": [["1"]], "docno": ["a"], "score": [1.0]})
+    with pytest.raises(AlgebraError) as caught:
+        PyTerrierRetriever(Results(frame), "test").search_all(["x", "y"], 3)
+    assert caught.value.code == "bad_results"
+
+
 @pytest.mark.parametrize("depth", [0, -1, True, 2.5])
 def test_a_default_depth_is_a_count(depth):
     with pytest.raises(BindingError, match=repr(depth)):
         Collection(["a"]).bind(bm25=Retriever(Results(FOUND), default_depth=depth))
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"run": RUN.assign(qid=[1, 1, 1, 2])}, "bad_qid"),
+        ({"run": RUN.drop(columns="score")}, "bad_operand"),
+        ({"run": RUN.assign(docno=["b", "c", "a", 5])}, "bad_docno"),
+        ({"run": RUN.assign(docno=["b", "b", "a", "a"])}, "duplicate_docno"),
+        ({"run": RUN.assign(score=[1.0, float("nan"), 1.0, 1.0])}, "bad_operand"),
+        ({"run": RUN.assign(score=[1.0, float("-inf"), 1.0, 1.0])}, "bad_operand"),
+        ({"run": RUN.assign(score=["1", "2", "3", "4"])}, "bad_operand"),
+        ({"run": list(RUN)}, "bad_operand"),
+        ({"topics": TOPICS.assign(qid=[1, 2, 3])}, "bad_qid"),
+        ({"topics": TOPICS.assign(qid=["1", "2", "1"])}, "duplicate_qid"),
+        ({"topics": TOPICS.assign(query=["x", None, "y"])}, "bad_operand"),
+        ({"topics": TOPICS.assign(query=["x y", "Y, x", "z"])}, "bad_operand"),
+        ({"topics": TOPICS.assign(query=["x", "?!", "z"])}, "bad_operand"),
+        ({"identity": "\ud800"}, "bad_operand"),
+        ({"identity": 5}, "bad_operand"),
+        ({"depth": 0}, "bad_operand"),
+        ({"depth": 2.5}, "bad_operand"),
+    ],
+)
+def test_runs_that_cannot_be_recorded(changes, code):
+    given = {"topics": TOPICS, "run": RUN, "identity": "test", "depth": 3, **changes}
+    with pytest.raises(BindingError) as caught:
+        RecordedRetriever.of(given.pop("topics"), given.pop("run"), **given)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    "results",
+    [{"a": (("half \ud800", 1.0),)}, {"a": (("", 1.0),)}, {"a": (("x", float("inf")),)}, {"a": (("x", "1"),)}, {5: ()}],
+)
+def test_results_that_no_file_could_hold(results):
+    with pytest.raises(BindingError) as caught:
+        RecordedRetriever("test", results)
+    assert caught.value.code in ("bad_docno", "bad_operand")
+
+
+def test_topics_of_the_same_words_and_results_are_recorded_once():
+    topics = pd.DataFrame({"qid": ["1", "2", "3", "4"], "query": ["x y", "Y, x", "?", ""]})
+    run = pd.DataFrame({"qid": ["1", "2"], "docno": ["a", "a"], "score": [1.0, 1.0]})
+    found = RecordedRetriever.of(topics, run, identity="test")
+    assert found.search("y x", 5) == {"a": 1.0} and found.search("!", 5) == {}
+
+
+SCRIPTS = ["日本", "中国", "wave 日本", "wave 中国", "café", "cafe", "कि", "का", "Größe der Welle"]
+
+
+def test_queries_of_every_script_are_found_by_their_words(tmp_path):
+    qids = [str(place) for place in range(len(SCRIPTS))]
+    topics = pd.DataFrame({"qid": qids, "query": SCRIPTS})
+    run = pd.DataFrame({"qid": qids, "docno": [f"d{qid}" for qid in qids], "score": 1.0})
+    recorded = RecordedRetriever.of(topics, run, identity="test")
+    c = Collection([f"d{qid}" for qid in qids]).bind(r=recorded)
+    saved = Collection(c.save(tmp_path / "c").path).at().operands["r"].retriever
+    for retriever in (recorded, saved):
+        for qid, query in zip(qids, SCRIPTS, strict=True):
+            for text in (query, f"«{query.title()}»!", " ".join(reversed(query.split()))):
+                assert retriever.search(text, 5) == {f"d{qid}": 1.0}, text
+        for text in ("日", "wave", "Welle", "wave 日本 日本"):
+            with pytest.raises(AlgebraError) as caught:
+                retriever.search(text, 5)
+            assert caught.value.code == "unrecorded_query"
 
 
 def test_its_name_for_people():
@@ -211,6 +422,28 @@ def test_texts_of_any_docno_are_found_in_rank_order(five):
     assert set(found) == set(FIVE) - {"d"}
     assert list(found.items()) == sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
     assert list(five.search("wave guides", 1)) == ["a"]
+
+
+@pytest.mark.parametrize("retriever", PROVIDERS)
+@pytest.mark.parametrize("texts", [["the of and", "a b c"], ["the", ""], ["", "?!"]])
+def test_texts_of_which_no_term_is_left(retriever, texts):
+    found = retriever("few words", documents(dict(zip("ab", texts, strict=True))), ["a", "b"])
+    for text in ("wave", "the", "the of a", ""):
+        assert found.search(text, 5) == {}
+    assert pickle.loads(pickle.dumps(retriever("none", list, []))).search("wave", 5) == {}
+
+
+@pytest.mark.parametrize("retriever", PROVIDERS)
+def test_an_index_goes_with_its_retriever(retriever, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    found = retriever("five texts", documents(FIVE), list(FIVE))
+    assert found.search("wave", 5)
+    assert len(list(tmp_path.glob("pyterrier-alg-*"))) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        del found
+        gc.collect()
+    assert list(tmp_path.glob("pyterrier-alg-*")) == []
 
 
 @pytest.mark.parametrize("plain", ["wave", "wave guides", "valve"])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyterrier_alg.algebra import AlgebraError, parse
-from pyterrier_alg.collection import Topic, vaswani
+from pyterrier_alg.algebra import AlgebraError, BindingError, parse
+from pyterrier_alg.collection import Collection, Topic, vaswani
 from pyterrier_alg.collection.lexical import CountsRetriever
 from pyterrier_alg.collection.vaswani_data import load_vaswani
 from pyterrier_alg.engines.registry import engine, engines
@@ -117,6 +117,11 @@ OFFSETS, TERMS, COUNTS = [0, 2, 2], [0, 1], [1, 1]
     [
         ({"docnos": ["a", "a"]}, "bad_operand", "docno"),
         ({"docnos": ["a", 2]}, "bad_operand", "docno"),
+        ({"docnos": ["a", "half \ud800"]}, "bad_operand", "docno"),
+        ({"vocabulary": ["x", "half \ud800"]}, "bad_operand", "term"),
+        ({"default_depth": 0}, "bad_operand", "depth"),
+        ({"default_depth": "deep"}, "bad_operand", "deep"),
+        ({"k1": "a"}, "bad_parameter", "k1='a'"),
         ({"vocabulary": ["x", "x"]}, "bad_operand", "term"),
         ({"offsets": [0, 2]}, "bad_operand", "2 documents"),
         ({"offsets": [0, 3, 2]}, "bad_operand", "ascend"),
@@ -169,3 +174,32 @@ def test_over_vaswani_it_is_the_formula():
     ]
     expected = by_hand(documents, "dielectric constant", 1.2, 0.75)
     assert found == {docno: pytest.approx(float(score), rel=1e-14) for docno, score in expected.items()}
+
+
+@pytest.mark.parametrize(
+    ("documents", "code"),
+    [
+        ([{"docno": "a"}], "bad_operand"),
+        ([{"docno": "a", "text": 5}], "bad_operand"),
+        (["a"], "bad_operand"),
+        ([{"text": "x"}], "bad_docno"),
+        ([{"docno": "a", "text": "x"}] * 2, "duplicate_docno"),
+    ],
+)
+def test_what_cannot_be_counted(documents, code):
+    with pytest.raises(BindingError) as caught:
+        CountsRetriever.of("some", documents)
+    assert caught.value.code == code
+
+
+def test_a_document_without_text_has_no_terms_and_no_depth_no_results():
+    retriever = CountsRetriever.of("some", [{"docno": d, "text": t} for d, t in (("a", None), ("b", "x"), ("c", "x"))])
+    assert set(retriever.search("x", 5)) == {"b", "c"} and retriever.search("x", 0) == {}
+
+
+def test_counts_by_tokenisers_without_a_name_are_told_apart():
+    def counted(text, tokenise=str.split):
+        return Collection(["a"]).bind(r=CountsRetriever.of("x", [{"docno": "a", "text": text}], tokenise=tokenise))
+
+    assert counted("b") == counted("b") != counted("b c")
+    assert counted("b") != counted("b", lambda text: text.split())

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -183,18 +184,73 @@ def test_texts_of_many_documents(tmp_path):
     assert found["text"].tolist() == [f"{i} é" if i % 5 else "" for i in some]
 
 
-@pytest.mark.parametrize(
-    ("damage", "code"),
-    [(lambda path: path.unlink(), "missing_data"), (lambda path: path.write_bytes(b"ARROW1"), "corrupted_data")],
-)
-def test_texts_that_are_damaged_while_they_are_in_use(tmp_path, damage, code):
+def texts_of(c):
+    return c.text_loader()(pd.DataFrame({"docno": ["d2"]}))["text"].tolist()
+
+
+def test_texts_that_are_cut_while_they_are_in_use(tmp_path):
     c = build(tmp_path / "c")
-    damage(tmp_path / "c" / "texts.arrow")
-    with pytest.raises(DataError, match=r"texts\.arrow") as caught:
-        c.text_loader()(RESULTS)
-    assert caught.value.code == code
+    (tmp_path / "c" / "texts.arrow").write_bytes(b"ARROW1")
+    for ask in (lambda: texts_of(c), lambda: c.save(tmp_path / "d")):
+        with pytest.raises(DataError, match=r"texts\.arrow") as caught:
+            ask()
+        assert caught.value.code == "corrupted_data"
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
+
+
+def others(path):
+    return build(path, [{"docno": "d2", "text": "of another", "title": "corpus"}, {"docno": "d1", "text": ""}])
+
+
+@pytest.mark.parametrize("change", [shutil.rmtree, others, lambda path: path.rename(f"{path} moved")])
+def test_an_open_collection_keeps_its_texts_whatever_becomes_of_its_folder(tmp_path, change):
+    built = build(tmp_path / "c")
+    opened, copied = Collection(tmp_path / "c"), built.save(tmp_path / "copy")
+    bound = opened.bind(w={"d1": 1.0})
+    change(tmp_path / "c")
+    change(tmp_path / "copy")
+    for number, c in enumerate((built, opened, bound, copied)):
+        assert texts_of(c) == ["wave guide"]
+        assert texts_of(Collection(c.save(tmp_path / f"again{number}").path)) == ["wave guide"]
+
+
+@pytest.mark.parametrize(("change", "code"), [(shutil.rmtree, "missing_data"), (others, "corrupted_data")])
+def test_a_pickled_collection_refuses_the_texts_of_another_one(tmp_path, change, code):
+    c = build(tmp_path / "c")
+    same, c = pickle.loads(pickle.dumps(c)), pickle.loads(pickle.dumps(c))
+    assert texts_of(same) == ["wave guide"]
+    change(tmp_path / "c")
+    assert texts_of(same) == ["wave guide"]
+    for ask in (lambda: texts_of(c), lambda: c.save(tmp_path / "d")):
+        with pytest.raises(DataError, match="texts|pt_meta") as caught:
+            ask()
+        assert caught.value.code == code
+    assert not (tmp_path / "d").exists()
+
+
+def test_what_was_changed_in_the_stored_texts_is_not_saved(tmp_path):
+    c = build(tmp_path / "c")
+    file = tmp_path / "c" / "texts.arrow"
+    file.write_bytes(file.read_bytes().replace(b"wave", b"wove"))
+    with pytest.raises(DataError, match="checksum") as caught:
+        c.save(tmp_path / "d")
+    assert caught.value.code == "corrupted_data" and not (tmp_path / "d").exists()
 
 
 def test_vectors_in_memory():
     c = Collection(["a", "b"]).bind(G=Matrix({"b": [1.0, 2.0]}, Space("g", 2, "l2")))
     assert c.vec_loader("G")(pd.DataFrame({"docno": ["b"]}))["doc_vec"][0].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("fields", [None, [1], b"text"])
+def test_fields_that_are_no_names(c, fields):
+    with pytest.raises(BindingError) as caught:
+        c.text_loader(fields)
+    assert caught.value.code == "bad_operand"
+
+
+@pytest.mark.parametrize("matrix", [["E"], 3, "F"])
+def test_matrices_that_are_not_there(c, matrix):
+    with pytest.raises(BindingError) as caught:
+        c.vec_loader(matrix)
+    assert caught.value.code == "unknown_name"

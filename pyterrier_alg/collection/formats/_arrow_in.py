@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,14 +52,15 @@ class ArrowSource:
         Raises:
             BindingError: `bad_operand`.
         """
-        have: list[str] = self.schema.names
+        have = Counter(self.schema.names)
         wanted = [DOCNO, *([] if self.vector is None else [self.vector]), *(self.columns or ())]
         missing = [name for name in wanted if name not in have]
         if missing:
-            message = f"{self.what} has no column {', '.join(missing)}; its columns are {', '.join(have) or 'none'}"
+            absent, names = ", ".join(map(str, missing)), ", ".join(self.schema.names) or "none"
+            message = f"{self.what} has no column {absent}; its columns are {names}"
             hint = "vector=None reads metadata alone" if self.vector in missing else ""
             raise BindingError("bad_operand", message, hint)
-        twice = [name for name in [*wanted, *self._columns] if have.count(name) > 1]
+        twice = [name for name in [*wanted, *self._columns] if have[name] > 1]
         if twice:
             raise BindingError("bad_operand", f"{self.what} has more than one column {twice[0]}")
         for name in self._columns:
@@ -107,14 +109,17 @@ class ArrowSource:
     def docnos(self) -> Iterator[Any]:
         """Every docno."""
         for batch in self.batches([DOCNO]):
-            yield from batch.column(0).to_pylist()
+            try:
+                yield from batch.column(0).to_pylist()
+            except UnicodeDecodeError as error:
+                raise BindingError("bad_docno", f"{self.what} has a docno that is no UTF-8: {error}") from error
 
     def blocks(self) -> Iterator[Block]:
         """A batch at a time."""
-        wanted = [*([] if self.vector is None else [self.vector]), *self._columns]
+        wanted = list(dict.fromkeys([*([] if self.vector is None else [self.vector]), *self._columns]))
         # Without another column a batch would not tell how many records it has.
         for batch in self.batches(wanted or [DOCNO]):
-            columns = {name: self._values(batch.column(name)) for name in self._columns}
+            columns = {name: self._values(name, batch.column(name)) for name in self._columns}
             if self.vector is None:
                 yield Block(np.zeros(batch.num_rows, dtype=bool), (), columns)
             else:
@@ -127,12 +132,20 @@ class ArrowSource:
             return tuple(self.columns)
         return tuple(name for name in self.schema.names if name not in (DOCNO, self.vector))
 
-    def _values(self, column: pa.Array) -> list[Any]:
+    def _values(self, name: str, column: pa.Array) -> list[Any]:
         import pyarrow as pa
 
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
         if pa.types.is_decimal(column.type):
             column = column.cast(pa.float64())
-        values: list[Any] = column.to_pylist()
+        if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+            return _days(column)
+        try:
+            values: list[Any] = column.to_pylist()
+        except UnicodeDecodeError as error:
+            message = f"the column {name} of {self.what} has a text that is no UTF-8: {error}"
+            raise BindingError("bad_operand", message) from error
         return values
 
     def _vectors(self, column: pa.Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
@@ -152,6 +165,23 @@ class ArrowSource:
             raise BindingError("ragged_rows", message, "every row has as many elements as its space has dimensions")
         width = int(lengths[0]) if len(lengths) else self.dimensions or 0
         return present, values.to_numpy(zero_copy_only=False).reshape(len(lengths), width)
+
+
+def _days(column: pa.Array) -> list[Any]:
+    """Dates, and the UTC days of moments; NumPy's own values stand for days that no calendar has.
+
+    Arrow counts moments of whatever zone in UTC, so that no zone need be known here.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    unit = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit
+    counts = column.view(pa.int32() if pa.types.is_date32(kind) else pa.int64()).fill_null(0)
+    days = counts.to_numpy(zero_copy_only=False).astype(np.int64).astype(f"datetime64[{unit}]").astype("datetime64[D]")
+    days[~column.is_valid().to_numpy(zero_copy_only=False)] = np.datetime64("NaT")
+    found: list[Any] = days.tolist()
+    # Beyond the calendar there is nothing but a number of days.
+    return [days[place] if isinstance(day, int) else day for place, day in enumerate(found)]
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:

@@ -13,9 +13,11 @@ import pandas as pd
 
 from pyterrier_alg.algebra.errors import BindingError
 from pyterrier_alg.algebra.kinds import Distance, Space
+from pyterrier_alg.collection.binding import check_operand_name
 from pyterrier_alg.collection.collection import Collection
 from pyterrier_alg.collection.columns import is_missing
 from pyterrier_alg.collection.formats._rows import MatrixRows, checked_rows
+from pyterrier_alg.collection.frames import names_of
 from pyterrier_alg.collection.operands import Encoder, MatrixOperand, Operand, Positions
 from pyterrier_alg.collection.specs import Column, Matrix
 
@@ -90,10 +92,12 @@ def read(source: Source, reading: Reading) -> Collection:
         BindingError: whatever binding refuses.
         DataError: `path_exists`, `unwritable`, for the file of rows.
     """
-    dates = frozenset(reading.dates)
-    unknown = sorted(dates - source.dtypes.keys())
+    dates, dtypes = frozenset(names_of(reading.dates, "dates")), source.dtypes
+    for name in dtypes:
+        check_operand_name(name)
+    unknown = sorted(dates - dtypes.keys())
     if unknown:
-        have = ", ".join(source.dtypes) or "none"
+        have = ", ".join(dtypes) or "none"
         message = f"dates names {', '.join(unknown)}; the columns that are read are {have}"
         raise BindingError("bad_operand", message)
     collection = Collection(source.docnos(), name=reading.name)
@@ -105,7 +109,7 @@ def read(source: Source, reading: Reading) -> Collection:
         file = None if reading.rows_file is None else Path(reading.rows_file)
         rows = MatrixRows(len(given), matrix.space, file)
     try:
-        values: dict[str, list[Any]] = {name: [] for name in source.dtypes}
+        values: dict[str, list[Any]] = {name: [] for name in dtypes}
         start = 0
         for block in source.blocks():
             names = given[start : start + len(block.present)]
@@ -115,8 +119,7 @@ def read(source: Source, reading: Reading) -> Collection:
                 values[name].extend(column)
             start += len(names)
         columns = {
-            name: Column(_series(given, found, source.dtypes[name]), dates=name in dates)
-            for name, found in values.items()
+            name: Column(_series(given, found, dtypes[name]), dates=name in dates) for name, found in values.items()
         }
         if matrix is not None and rows is not None:
             there, stored = rows.finish()
@@ -147,6 +150,7 @@ def bare_matrix(collection: Collection, source: Source, reading: Reading) -> Mat
     Raises:
         BindingError: `bad_name`, `reserved_name`, `space`, `dimensions`, `encoder`, `bad_operand`.
     """
+    check_operand_name(reading.matrix)
     space = _space(source, reading)
     spec = Matrix(np.empty((0, space.dimensions), np.float32), space=space, encoder=reading.encoder, docnos=())
     operand = collection.bind(**{reading.matrix: spec}).operands[reading.matrix]

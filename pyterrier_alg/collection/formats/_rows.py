@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pyterrier_alg.algebra.errors import DataError
 from pyterrier_alg.algebra.kinds import Space
-from pyterrier_alg.collection.files import row_blocks, writing
+from pyterrier_alg.collection.files import allocate, row_blocks, writing
 from pyterrier_alg.collection.operands import Positions
 from pyterrier_alg.collection.records import frozen
 from pyterrier_alg.collection.rows import as_rows, in_space
@@ -47,15 +47,20 @@ class MatrixRows:
         self._file, self._shape, self._dtype = file, (records, space.dimensions), scalar_type(space)
         self._kept = np.zeros(records, dtype=bool)
         if file is not None:
-            if file.exists():
-                raise DataError("path_exists", f"{file} exists already", "give a new file, or remove it first")
             with writing(file):
-                file.touch(exist_ok=False)
+                taken = os.path.lexists(file)
+            if taken:
+                raise DataError("path_exists", f"{file} exists already", "give a new file, or remove it first")
+            allocate(file, records * space.dimensions * self._dtype.itemsize)
         if file is None or not records:
             self._rows: npt.NDArray[Any] = np.empty(self._shape, dtype=self._dtype)
-        else:
+            return
+        try:
             with writing(file):
-                self._rows = np.memmap(file, mode="w+", dtype=self._dtype, shape=self._shape)
+                self._rows = np.memmap(file, mode="r+", dtype=self._dtype, shape=self._shape)
+        except BaseException:
+            file.unlink(missing_ok=True)
+            raise
 
     def put(self, positions: Positions, rows: npt.NDArray[Any]) -> None:
         """Rows of some records."""
@@ -73,10 +78,10 @@ class MatrixRows:
                 self._rows[done : done + len(staying)] = staying
                 done += len(staying)
         if isinstance(self._rows, np.memmap) and self._file is not None:
-            self._rows.flush()
             shape = (len(positions), self._shape[1])
-            self._rows = np.empty(0, dtype=self._dtype)
             with writing(self._file):
+                self._rows.flush()
+                self._rows = np.empty(0, dtype=self._dtype)
                 os.truncate(self._file, shape[0] * shape[1] * self._dtype.itemsize)
             # A plain array over the mapping: arithmetic on the mapping's own class gives mappings that are none.
             mapped = np.memmap(self._file, mode="r", dtype=self._dtype, shape=shape) if shape[0] else np.empty(shape)

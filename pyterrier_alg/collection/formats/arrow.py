@@ -13,6 +13,7 @@ from pyterrier_alg.collection.formats._arrow_in import ArrowSource
 from pyterrier_alg.collection.formats._arrow_out import record_batches, schema_of
 from pyterrier_alg.collection.formats._reading import BATCH, Reading, read
 from pyterrier_alg.collection.formats._writing import VECTOR, pick
+from pyterrier_alg.collection.frames import names_of
 from pyterrier_alg.collection.operands import Encoder
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def from_arrow(
     def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
         yield from table.select(names).to_batches(max_chunksize=BATCH)
 
-    source = ArrowSource("the table", table.schema, batches, vector, None if columns is None else tuple(columns))
+    found = None if columns is None else names_of(columns, "columns")
+    source = ArrowSource("the table", table.schema, batches, vector, found)
     reading = Reading(matrix, space, distance, encoder, normalise, drop_zero_rows, rows_file, dates, name)
     return read(source, reading)
 

@@ -19,6 +19,7 @@ from pyterrier_alg.collection.columns import is_missing
 from pyterrier_alg.collection.documents import text_to_encode
 from pyterrier_alg.collection.formats._reading import Block, Reading, read
 from pyterrier_alg.collection.formats._writing import DOCNO
+from pyterrier_alg.collection.frames import names_of
 from pyterrier_alg.collection.operands import DocumentEncoder
 
 __all__ = ["from_corpus"]
@@ -78,8 +79,8 @@ def from_corpus(
         message = f"the encoder is a {type(encoder).__name__} without encode_documents(texts)"
         raise AlgebraError("bad_argument", message)
     documents = _documents(corpus, first)
-    found = _fields(documents) if columns is None else tuple(columns)
-    fields = (text,) if isinstance(text, str) else tuple(text)
+    found = _fields(documents) if columns is None else names_of(columns, "columns")
+    fields = (text,) if isinstance(text, str) else names_of(text, "text")
     source = _Corpus(documents, found, fields, encoder, batch_size)
     if encoder is not None and not isinstance(space, Space):
         wanted: Any = Distance.COSINE if distance is None else distance

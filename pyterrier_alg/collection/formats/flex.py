@@ -19,18 +19,19 @@ import numpy.typing as npt
 from pyterrier_alg.algebra.errors import BindingError, DataError, MissingExtraError
 from pyterrier_alg.algebra.kinds import Distance, Space
 from pyterrier_alg.collection.collection import Collection
-from pyterrier_alg.collection.files import new_folder, row_blocks, writing
+from pyterrier_alg.collection.files import row_blocks, writing
 from pyterrier_alg.collection.formats._reading import BATCH, Block, Reading, bare_matrix, read, with_operands
 from pyterrier_alg.collection.formats._rows import checked_rows
 from pyterrier_alg.collection.formats._writing import pick
 from pyterrier_alg.collection.operands import Encoder
+from pyterrier_alg.collection.placing import new_folder
 from pyterrier_alg.collection.records import frozen
 
 __all__ = ["from_flex", "to_flex"]
 
 _META, _VECTORS, _DOCNOS = "pt_meta.json", "vecs.f4", "docnos.npids"
 #: What npids raises over bytes, or docnos, that are not to its liking.
-_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error)
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
 
 _KIND = {"type": "dense_index", "format": "flex"}
 

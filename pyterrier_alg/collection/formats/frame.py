@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from pyterrier_alg.collection.collection import Collection
 from pyterrier_alg.collection.columns import is_missing
 from pyterrier_alg.collection.formats._reading import BATCH, Block, Reading, read
 from pyterrier_alg.collection.formats._writing import DOCNO, VECTOR, Columnar, pick, written
-from pyterrier_alg.collection.frames import frame_columns
+from pyterrier_alg.collection.frames import frame_columns, names_of
 from pyterrier_alg.collection.operands import ColumnOperand, Encoder, MaskOperand
+from pyterrier_alg.collection.rows import shape_of
 
 __all__ = ["from_frame", "to_frame"]
 
@@ -72,7 +74,7 @@ def from_frame(
     if "qid" in frame.columns:
         message = "the frame has a qid: its rows are results of queries"
         raise BindingError("bad_operand", message, "bind results as Run(frame) to a collection of documents")
-    found = [c for c in frame.columns if c not in wanted] if columns is None else list(columns)
+    found = [c for c in frame.columns if c not in wanted] if columns is None else names_of(columns, "columns")
     frame_columns(frame, found, "the frame")
     reading = Reading(matrix, space, distance, encoder, normalise, drop_zero_rows, rows_file, dates, name)
     return read(_Frame(frame, docnos, vectors[0] if vectors else None, found), reading)
@@ -150,11 +152,12 @@ class _Frame:
         first = next((vector for vector in self.vectors or () if not is_missing(vector)), None)
         if first is None:
             return None
-        if np.ndim(first) != 1 or not len(first):
-            raise BindingError("dimensions", f"the first vector of {self.what} has the shape {np.shape(first)}")
-        return len(first)
+        shape = shape_of(first, f"the first vector of {self.what}")
+        if len(shape) != 1 or not shape[0]:
+            raise BindingError("dimensions", f"the first vector of {self.what} has the shape {shape}")
+        return shape[0]
 
-    @property
+    @cached_property
     def dtypes(self) -> Mapping[str, str]:
         return {name: _dtype(self.frame[name].dtype) for name in self.columns}
 
@@ -176,8 +179,7 @@ class _Frame:
 def _stacked(vectors: list[Any]) -> Any:
     """Halves stay halves, which an array of them tells and a list does not."""
     halves = vectors and all(getattr(vector, "dtype", None) == np.float16 for vector in vectors)
-    same = len({np.shape(vector) for vector in vectors}) == 1
-    return np.stack(vectors) if halves and same else vectors
+    return np.stack(vectors) if halves and len({vector.shape for vector in vectors}) == 1 else vectors
 
 
 def _dtype(dtype: Any) -> str:

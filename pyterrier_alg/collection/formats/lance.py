@@ -8,15 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyterrier_alg.algebra.errors import DataError, MissingExtraError
+from pyterrier_alg.algebra.errors import BindingError, DataError, MissingExtraError
 from pyterrier_alg.algebra.kinds import Distance, Space
 from pyterrier_alg.collection.collection import Collection
-from pyterrier_alg.collection.files import new_folder, writing
+from pyterrier_alg.collection.files import writing
 from pyterrier_alg.collection.formats._arrow_in import ArrowSource
 from pyterrier_alg.collection.formats._arrow_out import record_batches, schema_of
 from pyterrier_alg.collection.formats._reading import BATCH, Reading, read
 from pyterrier_alg.collection.formats._writing import VECTOR, pick
+from pyterrier_alg.collection.frames import names_of
 from pyterrier_alg.collection.operands import Encoder
+from pyterrier_alg.collection.placing import new_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,7 +84,7 @@ def from_lance(
             for batch in scanner.to_batches():
                 yield batch.select(names)
 
-    found = None if columns is None else tuple(columns)
+    found = None if columns is None else names_of(columns, "columns")
     source = ArrowSource(folder.name, dataset.schema, batches, vector, found)
     reading = Reading(matrix, space, distance, encoder, normalise, drop_zero_rows, rows_file, dates, name)
     return read(source, reading)
@@ -107,7 +109,7 @@ def to_lance(
 
     Raises:
         MissingExtraError: without the extra `lance`.
-        BindingError: `unknown_name`, `bad_operand`, `duplicate_name`.
+        BindingError: `unknown_name`, `bad_operand`, `duplicate_name`; `bad_name` for one with a null character.
         DataError: `path_exists`, `unwritable`.
     """
     import pyarrow as pa
@@ -115,9 +117,22 @@ def to_lance(
     lance = _lance("writing Lance datasets")
     picked = pick(collection, matrix, columns)
     schema = schema_of(picked)
+    _refuse_cut(schema.names)
     reader = pa.RecordBatchReader.from_batches(schema, record_batches(picked, schema))
     with new_folder(Path(path)) as aside, writing(aside):
         lance.write_dataset(reader, os.fspath(aside), schema=schema, mode="create")
+
+
+def _refuse_cut(names: Iterable[str]) -> None:
+    """Refuse names that Lance would cut at their first null character.
+
+    Raises:
+        BindingError: `bad_name`.
+    """
+    cut = [name for name in names if "\0" in name]
+    if cut:
+        message = f"Lance cannot keep the name {cut[0]!r}: it has a null character"
+        raise BindingError("bad_name", message, "leave it out: columns=")
 
 
 @contextmanager

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,9 @@ from pyterrier_alg.collection.formats._arrow_in import ArrowSource
 from pyterrier_alg.collection.formats._arrow_out import record_batches, schema_of
 from pyterrier_alg.collection.formats._reading import BATCH, Reading, read
 from pyterrier_alg.collection.formats._writing import DOCNO, VECTOR, pick
+from pyterrier_alg.collection.frames import names_of
 from pyterrier_alg.collection.operands import ColumnOperand, Encoder
+from pyterrier_alg.collection.placing import new_name_beside, put_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +79,7 @@ def from_parquet(
         True
     """
     files = _files(Path(path))
-    found = None if columns is None else tuple(columns)
+    found = None if columns is None else names_of(columns, "columns")
     source = ArrowSource(Path(path).name, _schema(files), lambda names: _batches(files, names), vector, found)
     reading = Reading(matrix, space, distance, encoder, normalise, drop_zero_rows, rows_file, dates, name)
     return read(source, reading)
@@ -111,18 +112,20 @@ def to_parquet(
     schema = schema_of(picked)
     # Vectors have no element twice, and dictionaries of them cost room.
     named = [DOCNO, *(name for name, operand in picked.columns.items() if isinstance(operand, ColumnOperand))]
-    aside = target.with_name(f".{target.name[:80]}.{os.getpid()}.building")
+    with writing(target):
+        if target.exists():
+            raise DataError("path_exists", f"{target} exists already", "write to a new file, or remove it first")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        aside = new_name_beside(target)
     try:
         with writing(target):
-            if target.exists():
-                raise DataError("path_exists", f"{target} exists already", "write to a new file, or remove it first")
-            target.parent.mkdir(parents=True, exist_ok=True)
             with pq.ParquetWriter(aside, schema, compression="zstd", use_dictionary=named) as out:
                 for batch in record_batches(picked, schema):
                     out.write_batch(batch)
-            os.rename(aside, target)
+            put_file(aside, target)
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError, ValueError):
+            aside.unlink()
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from pyterrier_alg.collection.lexical._counts import CountsRetriever
 from pyterrier_alg.collection.lexical._pisa import PisaRetriever
-from pyterrier_alg.collection.lexical._pyterrier import PyTerrierRetriever, TopicRetriever, as_retriever
+from pyterrier_alg.collection.lexical._pyterrier import PyTerrierRetriever, TopicRetriever, as_retriever, token_of
 from pyterrier_alg.collection.lexical._recorded import RecordedRetriever
 from pyterrier_alg.collection.lexical._results import DEPTH, bag, best
 from pyterrier_alg.collection.lexical._terrier import TerrierRetriever
@@ -22,4 +22,5 @@ __all__ = [
     "bag",
     "best",
     "search_together",
+    "token_of",
 ]

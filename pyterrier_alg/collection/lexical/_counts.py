@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pyterrier_alg.algebra.errors import AlgebraError, BindingError
-from pyterrier_alg.collection.lexical._results import DEPTH
+from pyterrier_alg.collection.documents import Docnos, text_to_encode
+from pyterrier_alg.collection.lexical._results import DEPTH, depth_of
+from pyterrier_alg.collection.records import is_text
 from pyterrier_alg.collection.signed_hash import tokens
 
 Counts: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -81,12 +84,17 @@ class CountsRetriever:
 
     def __post_init__(self) -> None:
         """Refuse what are no counts."""
-        if not (math.isfinite(self.k1) and self.k1 >= 0 and 0 <= self.b <= 1):
+        if not is_text(self.name):
+            raise BindingError("bad_operand", f"what was counted has a text for its name, not {self.name!r}")
+        numbers = all(isinstance(number, Real) for number in (self.k1, self.b))
+        if not (numbers and math.isfinite(self.k1) and self.k1 >= 0 and 0 <= self.b <= 1):
             message = f"BM25 needs k1 from 0 and b from 0 to 1, not k1={self.k1!r}, b={self.b!r}"
             raise AlgebraError("bad_parameter", message)
         for what, names in (("docno", self.docnos), ("term", self.vocabulary)):
-            if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            if not all(map(is_text, names)) or len(set(names)) < len(names):
                 raise BindingError("bad_operand", f"{self.identity}: each {what} is a string and is there once")
+        depth = depth_of(self.default_depth, f"{self.identity}: the default depth")
+        object.__setattr__(self, "default_depth", depth)
         for what in ("offsets", "terms", "counts"):
             array = np.asarray(getattr(self, what))
             if array.ndim != 1 or not (np.issubdtype(array.dtype, np.integer) or not array.size):
@@ -114,11 +122,14 @@ class CountsRetriever:
             b: as the class has it.
             default_depth: as the class has it.
             tokenise: gives the terms of documents and of queries.
+
+        Raises:
+            BindingError: `bad_operand` for what is no document, or has no text; `bad_docno`, `duplicate_docno`.
         """
-        docnos, bags = [], []
+        known, docnos, bags = Docnos(), [], []
         for document in documents:
-            docnos.append(document["docno"])
-            bags.append(Counter(tokenise(document["text"])))
+            docnos.append(known.add(document))
+            bags.append(Counter(tokenise(text_to_encode(document, ("text",), docnos[-1]))))
         vocabulary = sorted(set().union(*bags))
         place = {term: at for at, term in enumerate(vocabulary)}
         entries = [(place[term], count) for words in bags for term, count in words.items()]
@@ -148,6 +159,8 @@ class CountsRetriever:
 
     def _best(self, scores: npt.NDArray[np.float64], depth: int) -> dict[str, float]:
         found = np.flatnonzero(scores)
+        if depth < 1:
+            return {}
         if len(found) > depth:
             least = np.partition(scores[found], len(found) - depth)[len(found) - depth]
             # Those that tie with the last are kept: which of them stay is for their docnos to say.

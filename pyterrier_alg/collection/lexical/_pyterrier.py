@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary, finalize
 
 import pandas as pd
 import pyterrier as pt
 
-from pyterrier_alg.algebra.errors import AlgebraError, BindingError
-from pyterrier_alg.collection.lexical._results import DEPTH, best, best_of_each
+from pyterrier_alg.algebra.errors import AlgebraError
+from pyterrier_alg.collection.lexical._checked import checked
+from pyterrier_alg.collection.lexical._results import DEPTH, best, best_of_each, depth_of, failed
 from pyterrier_alg.collection.operands import Retrieving
 from pyterrier_alg.collection.topics import Topic
 
@@ -27,11 +30,19 @@ class PyTerrierRetriever:
         identity: what `orient` calls it.
         default_depth: how many results it gives where the program states no depth. It never gives more than the
             transformer itself is set to give.
+        token: the same for equal transformers, and no other's: what `repr` calls them tells few of them apart, and
+            `pt.apply.generic(f)` from no other function.
     """
 
     transformer: Any = field(repr=False)
     identity: str
     default_depth: int = DEPTH
+    token: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no depth."""
+        object.__setattr__(self, "default_depth", depth_of(self.default_depth))
+        object.__setattr__(self, "token", token_of(self.transformer))
 
     def search(self, text: str, depth: int) -> Mapping[str, float]:
         """The transformer's first `depth` results in rank order.
@@ -80,9 +91,7 @@ class PyTerrierRetriever:
             raise
         except Exception as error:
             asked = frame["query"].iloc[0] if len(frame) == 1 else f"{len(frame):,} queries"
-            shown = asked if len(asked) <= 60 else f"{asked[:57]}..."
-            message = f"{self.identity} cannot search {shown!r}: {type(error).__name__}: {error}"
-            raise AlgebraError("failed_search", message) from error
+            raise failed(self.identity, asked, error) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +142,43 @@ def as_retriever(source: Any, default_depth: int = DEPTH, identity: str = "") ->
         default_depth: of a transformer.
         identity: of a transformer; its `repr` where empty.
 
+    Returns:
+        This package's retrievers as they are, and others in what checks their results.
+
     Raises:
-        BindingError: `bad_operand`, where the depth is none.
+        BindingError: `bad_operand`, where a depth or an identity is none.
     """
-    if isinstance(default_depth, bool) or not isinstance(default_depth, int) or default_depth < 1:
-        raise BindingError("bad_operand", f"a default depth is a whole number from 1, not {default_depth!r}")
+    depth = depth_of(default_depth)
     if isinstance(source, pt.Transformer):
-        return PyTerrierRetriever(source, identity or repr(source), default_depth)
-    fits = (
-        callable(getattr(source, "search", None)) and hasattr(source, "identity") and hasattr(source, "default_depth")
-    )
-    return cast(Retrieving, source) if fits else None
+        return PyTerrierRetriever(source, identity or repr(source), depth)
+    if isinstance(source, PyTerrierRetriever | TopicRetriever):
+        return source
+    return checked(source)
+
+
+_TOKENS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+#: By place in memory: a token, and what stands there, where nothing tells when it is gone.
+_PLACES: dict[int, tuple[str, Any]] = {}
+
+
+def token_of(value: Any) -> str:
+    """What tells an object from every one that is not equal to it, wherever it is sent.
+
+    Args:
+        value: may be of no hash, and then equals itself alone.
+    """
+    try:
+        return _TOKENS.setdefault(value, uuid4().hex)
+    except Exception:
+        # It cannot be hashed, or its parts cannot be compared: frames answer with frames.
+        pass
+    if id(value) not in _PLACES:
+        kept = None
+        try:
+            finalize(value, _PLACES.pop, id(value), None)
+        except TypeError:
+            # Functions that are written in C.
+            kept = value
+        _PLACES[id(value)] = uuid4().hex, kept
+    return _PLACES[id(value)][0]

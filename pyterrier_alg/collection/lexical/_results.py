@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import pandas as pd
 
-from pyterrier_alg.algebra.errors import AlgebraError
+from pyterrier_alg.algebra.errors import AlgebraError, BindingError
 from pyterrier_alg.collection.signed_hash import tokens
 
 #: How many results a retriever gives where nothing else is said.
@@ -22,6 +23,35 @@ def bag(text: str) -> str:
         'guides wave wave'
     """
     return " ".join(sorted(tokens(text)))
+
+
+def depth_of(value: object, what: str = "a default depth") -> int:
+    """A depth as Python has numbers.
+
+    Raises:
+        BindingError: `bad_operand`, where it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise BindingError("bad_operand", f"{what} is a whole number from 1, not {value!r}")
+    return int(value)
+
+
+def failed(identity: str, asked: str, error: Exception) -> AlgebraError:
+    """The error for a search that raised another one."""
+    shown = asked if len(asked) <= 60 else f"{asked[:57]}..."
+    message = f"{identity} cannot search {shown!r}: {type(error).__name__}: {error}"
+    return AlgebraError("failed_search", message)
+
+
+def best_of_pairs(found: object, depth: int, identity: str) -> dict[str, float]:
+    """The first results of a mapping docno to score, as `best`.
+
+    Raises:
+        AlgebraError: `bad_results`, as `best`; also for what is no mapping.
+    """
+    if not isinstance(found, Mapping):
+        raise AlgebraError("bad_results", f"{identity} gave a {type(found).__name__}, not docnos with scores")
+    return _ranked(list(found), list(found.values()), depth, identity)
 
 
 def best(results: pd.DataFrame, depth: int, identity: str) -> dict[str, float]:
@@ -58,7 +88,7 @@ def best_of_each(results: pd.DataFrame, qids: Sequence[str], depth: int, identit
     """
     found: dict[Any, tuple[list[Any], list[Any]]] = {qid: ([], []) for qid in qids}
     for qid, docno, score in zip(*_columns(results, ("qid", "docno", "score"), identity), strict=True):
-        if qid not in found:
+        if not isinstance(qid, str) or qid not in found:
             raise AlgebraError("bad_results", f"{identity} gave a row of qid {qid!r}, which was not asked for")
         found[qid][0].append(docno)
         found[qid][1].append(score)
@@ -72,7 +102,11 @@ def _columns(results: pd.DataFrame, wanted: Iterable[str], identity: str) -> lis
     if missing:
         have = ", ".join(map(str, results.columns)) or "none"
         raise AlgebraError("bad_results", f"{identity} gave no column {', '.join(missing)}; its columns are {have}")
-    return [results[name].tolist() for name in wanted]
+    columns = {name: results[name] for name in wanted}
+    for name, column in columns.items():
+        if not isinstance(column, pd.Series):
+            raise AlgebraError("bad_results", f"{identity} gave more than one column {name}")
+    return [column.tolist() for column in columns.values()]
 
 
 def _ranked(docnos: Sequence[Any], given: Sequence[Any], depth: int, identity: str) -> dict[str, float]:
@@ -80,8 +114,11 @@ def _ranked(docnos: Sequence[Any], given: Sequence[Any], depth: int, identity: s
         raise AlgebraError("bad_results", f"{identity} gave docnos that are no strings, or one of them twice")
     try:
         scores = [float(score) for score in given]
-    except (TypeError, ValueError) as error:
-        raise AlgebraError("bad_results", f"{identity} gave a score that is no number") from error
+    except (OverflowError, TypeError, ValueError) as error:
+        raise AlgebraError("bad_results", f"{identity} gave a score that is no number, or too large") from error
+    if any(isinstance(score, str | bytes) for score in given):
+        # Python reads numbers in texts; whoever compares scores does not.
+        raise AlgebraError("bad_results", f"{identity} gave a score that is a text, and no number")
     if any(score != score for score in scores):
         raise AlgebraError("bad_results", f"{identity} gave a score that is NaN")
     return dict(sorted(zip(docnos, scores, strict=True), key=lambda pair: (-pair[1], pair[0]))[:depth])

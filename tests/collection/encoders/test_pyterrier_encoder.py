@@ -130,6 +130,8 @@ BAD_OUTPUT = [
     (Gives(None), "dimensions|ragged_rows|bad_operand|non_finite", ""),
     (Gives(np.array([np.nan, *[0.0] * 15])), "non_finite", "some text"),
     (Gives(np.array([1e39, *[0.0] * 15])), "non_finite", "some text"),
+    (Gives(np.ma.array([0.25] * 16, mask=[True] + [False] * 15)), "bad_operand", "masked"),
+    (Gives([[1.0], [1.0, 2.0]]), "ragged_rows", "different lengths"),
     (Gives(np.array(["a"] * 16)), "bad_operand|ragged_rows", "numbers"),
 ]
 
@@ -150,6 +152,7 @@ def test_output_that_is_refused(model, code, named, side):
         lambda frame: frame.iloc[1:],
         lambda frame: pd.concat([frame, frame.iloc[:1]]),
         lambda frame: frame.assign(docno="7"),
+        lambda frame: frame.assign(docno=[["0"]] * 3),
         lambda frame: frame.drop(columns="docno"),
     ],
 )
@@ -158,6 +161,17 @@ def test_documents_that_go_astray_are_noticed(answer):
     with pytest.raises(AlgebraError) as raised:
         encoder(TwoTowers(), model).encode_documents(["wave", "guide", "valve"])
     assert raised.value.code == "bad_operand"
+
+
+@pytest.mark.parametrize("encode", [encoder(TwoTowers()).encode_documents, HASH.encode_documents])
+def test_texts_are_those_that_are_given_whatever_holds_them(encode):
+    expected = encode(TEXTS)
+    for texts in (iter(TEXTS), tuple(TEXTS), pd.Series(TEXTS, index=range(7, 14)), np.array(TEXTS, dtype=object)):
+        assert np.array_equal(encode(texts), expected)
+    for texts in ("one text", None, 5):
+        with pytest.raises(AlgebraError) as raised:
+            encode(texts)
+        assert raised.value.code == "bad_operand"
 
 
 @pytest.mark.parametrize("text", [None, 7, b"x", "half \ud800"])
@@ -180,6 +194,7 @@ def test_only_texts_are_encoded(text):
         ((TwoTowers(),), {"dimensions": True}, "bad_parameter"),
         ((TwoTowers(),), {"batch_size": 0}, "bad_parameter"),
         ((TwoTowers(),), {"normalise": "yes"}, "bad_parameter"),
+        ((TwoTowers(),), {"normalise": np.array([1, 2])}, "bad_parameter"),
     ],
 )
 def test_encoders_that_cannot_be(arguments, options, code):

@@ -205,6 +205,7 @@ def meta_with(**changes):
         (lambda path: (path / "vecs.f4").unlink(), "missing_data"),
         (lambda path: (path / "docnos.npids").unlink(), "missing_data"),
         (lambda path: (path / "pt_meta.json").write_text("{"), "corrupted_data"),
+        (lambda path: (path / "pt_meta.json").write_text("[" * 100_000), "corrupted_data"),
         (lambda path: (path / "pt_meta.json").write_text("[]"), "not_a_collection"),
         (meta_with(format="seq"), "not_a_collection"),
         (meta_with(doc_count=299), "corrupted_data"),

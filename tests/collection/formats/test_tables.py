@@ -2,7 +2,11 @@
 
 import datetime
 import os
+import resource
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from decimal import Decimal
 
 import lance
@@ -12,11 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyterrier_alg.algebra import AlgebraError, MissingExtraError
+from pyterrier_alg.algebra import AlgebraError, BindingError, DataError, MissingExtraError
 from pyterrier_alg.collection import Collection, Column, Matrix, Run, Space, Vector
 from pyterrier_alg.collection.encoders import SignedHashEncoder
+from pyterrier_alg.collection.files import allocate
 from pyterrier_alg.collection.formats import (
     from_arrow,
+    from_corpus,
     from_frame,
     from_lance,
     from_parquet,
@@ -25,6 +31,7 @@ from pyterrier_alg.collection.formats import (
     to_lance,
     to_parquet,
 )
+from pyterrier_alg.collection.formats._rows import MatrixRows
 
 RECORDS = 9_001  # more than two batches
 
@@ -265,6 +272,17 @@ def test_columns_are_of_the_kind_that_their_type_says(values, kind):
         ({"docno": ["a", "b"], "x": [1.0, float("inf")]}, {"vector": None}, "non_finite", "'b'"),
         ({"docno": ["a", "b"], "x": ["1961", "May"]}, {"vector": None, "dates": ["x"]}, "bad_date", "x"),
         ({"docno": ["a", "b"], "x": [[1], [2]]}, {"vector": None}, "bad_operand", "x"),
+        ({"docno": ["a", "b"], "x": [1, 2]}, {"vector": None, "columns": [3]}, "bad_operand", "3, a int"),
+        ({"docno": ["a", "b"], "x": [1, 2]}, {"vector": None, "columns": "x"}, "bad_operand", "'x'"),
+        ({"docno": ["a", "b"], "x": [1, 2]}, {"vector": None, "dates": [("x",)]}, "bad_operand", "('x',), a tuple"),
+        ({"docno": ["a", "b"], "doc_vec": [[1.0, 0.0]] * 2}, {"matrix": 3}, "bad_name", "3"),
+        ({"docno": ["a", "b"], "doc_vec": [[1.0, 0.0]] * 2}, {"vector": 3}, "bad_operand", "no column 3"),
+        (
+            {"docno": ["a", "b"], "doc_vec": [[[1.0], [1.0, 0.0]]] * 2},
+            {},
+            "bad_operand|ragged_rows",
+            "doc_vec|vector|E",
+        ),
     ],
 )
 def test_tables_that_are_refused(tmp_path, way, columns, options, code, named):
@@ -364,3 +382,173 @@ def test_the_extra_is_named(tmp_path, monkeypatch):
         with pytest.raises(MissingExtraError) as raised:
             call()
         assert "pyterrier-alg[lance]" in raised.value.hint
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_name_that_python_uses_itself_and_one_that_comes_twice(tmp_path, way):
+    table = pa.table({"docno": ["a", "b"], "self": [1.0, 2.0], "doc_vec": [[1.0, 0.0]] * 2})
+    found = way(table, tmp_path, matrix="operands", columns=["self", "self"])
+    space = Space("text", 2)
+    expected = Collection(["a", "b"]).bind(self={"a": 1.0, "b": 2.0}, operands=Matrix([[1, 0]] * 2, space))
+    assert found == expected and from_corpus([{"docno": "a", "self": 1}]) == Collection(["a"]).bind(self={"a": 1.0})
+
+
+@pytest.mark.parametrize("name", [1, ("x", "y"), float("nan"), None])
+def test_columns_whose_names_are_no_strings(name):
+    frame = pd.DataFrame([["a", 2.0]], columns=pd.Index(["docno", name], dtype="object", tupleize_cols=False))
+    c = Collection(["a"])
+    for read in (
+        lambda: from_frame(frame, vector=None),
+        lambda: c.bind_columns(frame),
+        lambda: from_corpus([{"docno": "a", name: 2.0}]),
+    ):
+        with pytest.raises(BindingError) as raised:
+            read()
+        assert raised.value.code == "bad_name"
+    with pytest.raises(BindingError) as raised:
+        c.bind_columns(frame[["docno"]], [name])
+    assert raised.value.code == "bad_operand"
+
+
+def test_columns_of_several_levels_are_refused():
+    frame = pd.DataFrame([["a", 1]], columns=pd.MultiIndex.from_tuples([("docno", ""), ("x", "y")]))
+    for read in (lambda: from_frame(frame, vector=None), lambda: Collection(["a"]).bind_columns(frame)):
+        with pytest.raises(BindingError, match="2 levels") as raised:
+            read()
+        assert raised.value.code == "bad_operand"
+
+
+@pytest.mark.parametrize("way", [through_frame, through_arrow])
+def test_the_time_does_not_grow_with_the_square_of_the_columns(tmp_path, way):
+    table = pa.table({"docno": ["a", "b"], **{f"x{n}": [n, n] for n in range(1000)}})
+    start = time.process_time()
+    assert len(way(table, tmp_path, vector=None).operands) == 1000
+    # A look at every column for each of them took 37 seconds.
+    assert time.process_time() - start < 8
+
+
+LAST, DAY = datetime.date(9999, 12, 31), 24 * 60 * 60
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pa.array([0, None, 2_932_896, -719_162], pa.date32()), ["1970-01-01", "9999-12-31", "0001-01-01"]),
+        (pa.array([-1, None], pa.timestamp("s", "America/New_York")), ["1969-12-31"]),
+        # Arrow counts in UTC: no zone need be known.
+        (pa.array([DAY - 1, DAY], pa.timestamp("s", "Nowhere/City")), ["1970-01-01", "1970-01-02"]),
+        (pa.array([-1, None, 86_400_000_000_001], pa.timestamp("ns")), ["1969-12-31", "1970-01-02"]),
+        (pa.array([DAY * 1000], pa.int64()).cast(pa.date64()), ["1970-01-02"]),
+        (pa.array([-62_135_596_800, 253_402_300_799], pa.timestamp("s", "UTC")), ["0001-01-01", "9999-12-31"]),
+        (pa.array([LAST, None, LAST]).dictionary_encode(), ["9999-12-31"] * 2),
+    ],
+)
+def test_days_of_every_type(values, expected):
+    docnos = [str(number) for number in range(len(values))]
+    column = from_arrow(pa.table({"docno": docnos, "day": values}), vector=None).operands["day"]
+    assert column.values.tolist() == expected
+    assert column.positions.tolist() == [n for n, there in enumerate(values.is_valid().to_pylist()) if there]
+
+
+@pytest.mark.parametrize("way", ARROW_WAYS)
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([10_000_000], pa.date32()),
+        pa.array([2**31 - 1], pa.date32()),
+        pa.array([-719_163], pa.date32()),
+        pa.array([10**12], pa.timestamp("s", "UTC")),
+        pa.array([2**62], pa.timestamp("s")),
+        pa.array([-62_135_596_801], pa.timestamp("s", "America/New_York")),
+    ],
+)
+def test_days_that_no_calendar_has(tmp_path, way, values):
+    if way is through_parquet and pa.types.is_timestamp(values.type):
+        # Parquet counts no whole seconds.
+        way = through_arrow
+    with pytest.raises(BindingError, match="the value of 'a' in day") as raised:
+        way(pa.table({"docno": ["a"], "day": values}), tmp_path, vector=None)
+    assert raised.value.code == "bad_date"
+
+
+@pytest.mark.parametrize(("column", "code"), [("docno", "bad_docno"), ("x", "bad_operand")])
+def test_texts_that_are_no_utf_8(column, code):
+    broken = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(np.int32([0, 1]).tobytes()), pa.py_buffer(b"\xff")]
+    )
+    with pytest.raises(BindingError, match="UTF-8") as raised:
+        from_arrow(pa.table({"docno": ["a"], **{column: broken}}), vector=None)
+    assert raised.value.code == code
+
+
+@pytest.mark.parametrize("write", [to_parquet, to_lance])
+@pytest.mark.parametrize("path", ["", "a\0b", "file/below"])
+def test_places_that_nothing_can_be_written_to(tmp_path, monkeypatch, write, path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(AlgebraError) as raised:
+        write(Collection(["a"]).bind(w={"a": 1.0}), path)
+    assert raised.value.code in ("unwritable", "path_exists") and os.listdir(tmp_path) == ["file"]
+
+
+def test_a_name_that_lance_would_cut(tmp_path):
+    c = Collection(["a"]).bind(**{"x\0y": {"a": 1.0}, "z": {"a": 2.0}})
+    with pytest.raises(BindingError) as raised:
+        to_lance(c, tmp_path / "x")
+    assert raised.value.code == "bad_name" and not (tmp_path / "x").exists()
+    to_lance(c, tmp_path / "x", columns=["z"])
+    assert from_lance(tmp_path / "x", vector=None) == Collection(["a"]).bind(z={"a": 2.0})
+
+
+@pytest.mark.filterwarnings("ignore:unfinished")
+@pytest.mark.parametrize(("write", "read"), [(to_parquet, from_parquet), (to_lance, from_lance)])
+def test_of_several_writers_to_one_place_one_writes_it(tmp_path, write, read):
+    docnos = [str(number) for number in range(3_000)]
+    collections = [Collection(docnos).bind(w={docno: float(n) for docno in docnos}) for n in range(4)]
+
+    def attempt(c):
+        try:
+            write(c, tmp_path / "x")
+        except AlgebraError as error:
+            return error.code
+        return ""
+
+    with ThreadPoolExecutor(4) as pool:
+        said = list(pool.map(attempt, collections))
+    assert sorted(said) == ["", *["path_exists"] * 3] and os.listdir(tmp_path) == ["x"]
+    assert read(tmp_path / "x", vector=None) == collections[said.index("")]
+
+
+def test_the_room_for_rows_is_taken_before_they_are_written(tmp_path):
+    rows = MatrixRows(1_000, Space("s", 256), tmp_path / "rows")
+    found = (tmp_path / "rows").stat()
+    # Without it the process would be killed where the disk turns out to be full.
+    assert found.st_size == 1_000 * 256 * 4 and found.st_blocks * 512 >= found.st_size
+    rows.discard()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("reserving", [True, False])
+def test_a_file_that_has_no_room_is_not_begun(tmp_path, monkeypatch, reserving):
+    if not reserving:
+        monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    allocate(tmp_path / "fits", 5_000_000)
+    assert (tmp_path / "fits").read_bytes() == bytes(5_000_000)
+    with limited(6_000_000), pytest.raises(DataError) as raised:
+        allocate(tmp_path / "large", 7_000_000)
+    assert raised.value.code == "unwritable"
+    with pytest.raises(DataError) as raised:
+        allocate(tmp_path / "fits", 10)
+    assert raised.value.code == "unwritable" and os.listdir(tmp_path) == ["fits"]
+    assert (tmp_path / "fits").stat().st_size == 5_000_000
+
+
+@contextmanager
+def limited(size):
+    """No file may become longer than this, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
