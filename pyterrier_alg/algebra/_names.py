@@ -30,7 +30,7 @@ def report_unknown(known: Known, node: Name | Retrieve, place: Expectation) -> N
         fix = known.fixer.renamed(node, name, close[0]) if is_sure(name, close) else None
         advice = Advice(f"did you mean {', '.join(close)}?", fix)
     else:
-        bound = f"bound are {', '.join(sorted(fitting)[:_MOST])}" if fitting else f"no {wanted} is bound"
+        bound = _called(known, name, fitting) if isinstance(node, Retrieve) else _bound(fitting, wanted)
         amiss = f"; {', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} no {wanted}" if wrong else ""
         advice = Advice(bound + amiss)
     known.fault(
@@ -41,6 +41,21 @@ def report_unknown(known: Known, node: Name | Retrieve, place: Expectation) -> N
         expected=() if place.kinds == ANYTHING.kinds else sorted(place.kinds),
         candidates=close or sorted(fitting)[:_MOST],
     )
+
+
+def _bound(fitting: list[str], wanted: str) -> str:
+    return f"bound are {', '.join(sorted(fitting)[:_MOST])}" if fitting else f"no {wanted} is bound"
+
+
+def _called(known: Known, name: str, fitting: list[str]) -> str:
+    """What can be called: retrievers, which somebody must have bound, and functions."""
+    retrievers = sorted(n for n in fitting if n not in OPERATORS)
+    functions = sorted(n for n in fitting if n in OPERATORS)
+    bound = (
+        f"retrievers are {', '.join(retrievers[:_MOST])}" if retrievers else f"no retriever is bound: bind({name}=…)"
+    )
+    more = f" and {len(functions) - _MOST} more" if len(functions) > _MOST else ""
+    return f"{bound}; functions are {', '.join(functions[:_MOST])}{more}" if functions else bound
 
 
 def _candidates(known: Known, node: Name | Retrieve, place: Expectation) -> tuple[list[str], list[str]]:

@@ -111,8 +111,8 @@ class AlgebraIndexer(pt.Indexer):
         if isinstance(self.batch_size, bool) or not isinstance(self.batch_size, int) or self.batch_size < 1:
             message = f"batch_size is a whole number, 1 or more, not {self.batch_size!r}"
             raise AlgebraError("bad_parameter", message)
-        if self.encoder is not None and not callable(getattr(self.encoder, "encode", None)):
-            message = f"the encoder is a {type(self.encoder).__name__} without identity and encode(text)"
+        if self.encoder is not None and not _is_encoder(self.encoder):
+            message = f"the encoder is a {type(self.encoder).__name__}, no object with identity and encode(text)"
             hint = "a PyTerrier encoder that adds doc_vec stands before the indexer: encoder >> AlgebraIndexer(path)"
             raise AlgebraError("bad_argument", message, hint)
         object.__setattr__(self, "distance", self.space_with(1).distance)
@@ -218,3 +218,9 @@ def _names(given: object, attribute: str) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise AlgebraError("bad_parameter", f"{attribute} is a list of different fields, not {names!r}")
     return names
+
+
+def _is_encoder(given: object) -> bool:
+    """Whether it is an encoder; a class of them is none, and a text has an `encode` of its own."""
+    fits = callable(getattr(given, "encode", None)) and hasattr(given, "identity")
+    return fits and not isinstance(given, type)

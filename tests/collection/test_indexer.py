@@ -331,6 +331,8 @@ def test_what_is_refused_leaves_nothing(tmp_path, case):
         ({"distance": "hamming"}, BindingError, "space"),
         ({"space": ""}, BindingError, "space"),
         ({"encoder": pt.Transformer.identity()}, AlgebraError, "bad_argument"),
+        ({"encoder": "hash"}, AlgebraError, "bad_argument"),
+        ({"encoder": SignedHashEncoder}, AlgebraError, "bad_argument"),
     ],
 )
 def test_parameters_that_no_build_could_use(tmp_path, options, error, code):
