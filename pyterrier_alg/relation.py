@@ -297,7 +297,7 @@ class ScoredRelation:
             Columns `[qid, query,] docno, score, rank`, ranks from 0, as PyTerrier has them.
         """
         columns: dict[str, Any] = {
-            "docno": pd.array(self.docnos.tolist(), dtype="str"),
+            "docno": pd.Series(self.docnos.tolist(), dtype="str"),
             "score": self.scores.copy(),
             "rank": np.arange(len(self), dtype=np.int64),
         }

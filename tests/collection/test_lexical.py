@@ -140,7 +140,7 @@ def test_a_docno_that_the_collection_lacks_is_named():
         pd.DataFrame({"docno": ["a"]}),
         pd.DataFrame({"qid": ["1"], "query": ["x"]}),
         [{"docno": "a", "score": 1.0}],
-        pd.DataFrame({"docno": ["a"], "score": [10**400]}),
+        pd.DataFrame({"docno": ["a"], "score": pd.Series([10**400], dtype=object)}),
         pd.DataFrame({"docno": ["a"], "score": ["1.5"]}),
         pd.DataFrame([["a", 1.0, 2.0]], columns=["docno", "score", "score"]),
     ],
