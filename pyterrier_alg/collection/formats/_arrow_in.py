@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from pyterrier_alg.algebra.errors import BindingError
+from pyterrier_alg.algebra.errors import BindingError, DataError
 from pyterrier_alg.algebra.kinds import Space
 from pyterrier_alg.collection.formats._reading import Block
 from pyterrier_alg.collection.formats._writing import DOCNO
@@ -220,3 +222,18 @@ def _dtype(kind: pa.DataType) -> str | None:
         return "datetime64[s]"
     texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_null)
     return "object" if any(test(kind) for test in texts) else None
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name the file or folder that cannot be read.
+
+    Raises:
+        DataError: `corrupted_data`.
+    """
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise DataError("corrupted_data", f"{path} cannot be read: {error}", "copy it again") from error

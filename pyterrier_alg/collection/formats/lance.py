@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from pyterrier_alg.algebra.errors import BindingError, DataError, MissingExtraEr
 from pyterrier_alg.algebra.kinds import Distance, Space
 from pyterrier_alg.collection.collection import Collection
 from pyterrier_alg.collection.files import writing
-from pyterrier_alg.collection.formats._arrow_in import ArrowSource
+from pyterrier_alg.collection.formats._arrow_in import ArrowSource, naming
 from pyterrier_alg.collection.formats._arrow_out import record_batches, schema_of
 from pyterrier_alg.collection.formats._reading import BATCH, Reading, read
 from pyterrier_alg.collection.formats._writing import VECTOR, pick
@@ -75,11 +74,11 @@ def from_lance(
     folder = Path(path)
     if not folder.is_dir():
         raise DataError("missing_data", f"{folder} is no folder")
-    with _reading(folder):
+    with naming(folder):
         dataset = lance.dataset(os.fspath(folder), version=version)
 
     def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
-        with _reading(folder):
+        with naming(folder):
             scanner = dataset.scanner(columns=names, batch_size=BATCH, batch_readahead=2, scan_in_order=True)
             for batch in scanner.to_batches():
                 yield batch.select(names)
@@ -133,21 +132,6 @@ def _refuse_cut(names: Iterable[str]) -> None:
     if cut:
         message = f"Lance cannot keep the name {cut[0]!r}: it has a null character"
         raise BindingError("bad_name", message, "leave it out: columns=")
-
-
-@contextmanager
-def _reading(folder: Path) -> Iterator[None]:
-    """Name the dataset that cannot be read.
-
-    Raises:
-        DataError: `corrupted_data`.
-    """
-    import pyarrow as pa
-
-    try:
-        yield
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise DataError("corrupted_data", f"{folder} cannot be read: {error}", "copy it again") from error
 
 
 def _lance(purpose: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from pyterrier_alg.algebra.errors import BindingError, DataError
 from pyterrier_alg.algebra.kinds import Distance, Space
 from pyterrier_alg.collection.collection import Collection
 from pyterrier_alg.collection.files import writing
-from pyterrier_alg.collection.formats._arrow_in import ArrowSource
+from pyterrier_alg.collection.formats._arrow_in import ArrowSource, naming
 from pyterrier_alg.collection.formats._arrow_out import record_batches, schema_of
 from pyterrier_alg.collection.formats._reading import BATCH, Reading, read
 from pyterrier_alg.collection.formats._writing import DOCNO, VECTOR, pick
@@ -128,21 +128,6 @@ def to_parquet(
             aside.unlink()
 
 
-@contextmanager
-def _reading(file: Path) -> Iterator[None]:
-    """Name the file that cannot be read.
-
-    Raises:
-        DataError: `corrupted_data`.
-    """
-    import pyarrow as pa
-
-    try:
-        yield
-    except (OSError, pa.ArrowException) as error:
-        raise DataError("corrupted_data", f"{file} cannot be read: {error}", "copy it again") from error
-
-
 def _files(path: Path) -> list[Path]:
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files or not all(file.is_file() for file in files):
@@ -161,7 +146,7 @@ def _schema(files: list[Path]) -> pa.Schema:
 
     schemas = []
     for file in files:
-        with _reading(file):
+        with naming(file):
             schemas.append(pq.read_schema(file))
     first, *others = schemas
     for file, schema in zip(files[1:], others, strict=True):
@@ -179,7 +164,7 @@ def _batches(files: list[Path], names: list[str]) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq
 
     for file in files:
-        with _reading(file), pq.ParquetFile(file) as parquet:
+        with naming(file), pq.ParquetFile(file) as parquet:
             for batch in parquet.iter_batches(batch_size=BATCH, columns=names):
                 # Files keep their own order of columns.
                 yield batch.select(names)
